@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): must be one of $(settable))
 endif
 
-fixed := $(filter quick reproduce repeat-datasets datasets,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce datasets,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make report)
 endif
@@ -41,11 +41,10 @@ WITH_ARGS := import os, shlex, sys; \
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 CLEAN = python3 figures/pipeline/clean.py
 
-.PHONY: help environment python reproduce quick repeat-datasets datasets study report article archive test test-environment lint bench docs clean
+.PHONY: help environment python reproduce quick datasets study report article archive test test-environment lint bench docs clean
 
 #: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
-#: make repeat-datasets  add to that page: 24 independent draws of the datasets, and training on each
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-environment test elsewhere: NAME=bits, dolfinx, python or slurm (other processors, Debian, Python, a cluster)
 #: make lint             check style, types, imports between subpackages, and the prose of pages
@@ -71,11 +70,6 @@ python:
 quick: export PROFILE = quick
 reproduce: export PROFILE = full
 quick reproduce report: environment
-	@$(DOIT) report equality
-
-repeat-datasets: export PROFILE = full
-repeat-datasets: environment
-	@$(DOIT) $@
 	@$(DOIT) report equality
 
 datasets: export PROFILE = full

@@ -24,7 +24,6 @@ import yaml
 from bnn import TrainingSettings
 from fe_data import settings
 from fe_data.dataset import design
-from fe_data.files.writing import write_atomic
 from fe_data.geometry import microstructure
 from fe_data.mechanics import properties
 from figures import claims
@@ -35,6 +34,7 @@ from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import SIGNS, Comparison, compare
 from figures.report.tables import committed
+from safe_files.writing import write_atomic
 from studies.tables import of_methods
 
 TARGET = ROOT / "build" / "article.pdf"

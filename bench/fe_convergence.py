@@ -38,7 +38,7 @@ def solve(
     chosen = Settings(n_fibres=n_fibres, resolution=resolution)
     inputs = Inputs(vf, 400.0, 400.0, 0.4)
     start = time.process_time()
-    rve = solve_rve(inputs, microstructure, chosen, element=element, **options)
+    rve = solve_rve(inputs, chosen, microstructure=microstructure, element=element, **options)
     return rve, time.process_time() - start
 
 

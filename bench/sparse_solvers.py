@@ -24,7 +24,7 @@ REPEATS = 9
 def plastic_tangent() -> BorderedSystem:
     """Return the tangent system of an RVE at 1 % strain."""
     settings = Settings(strain=0.01, increments=10, tolerance=1e-4)
-    rve = solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), 3, settings, fit=False)
+    rve = solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), settings, seed=3, fit=False)
     rve.problem.assemble_tangent(rve.path.state)
     return rve.problem.system
 

@@ -32,7 +32,7 @@ from .evaluation.sensitivity import Sensitivity as Sensitivity
 from .evaluation.sensitivity import sensitivity as sensitivity
 from .gp import evidence as evidence
 from .gp.conditioning import NuggetWarning as NuggetWarning
-from .gp.evidence.given_kernel import HyperpriorWarning as HyperpriorWarning
+from .gp.evidence.hyperpriors import HyperpriorWarning as HyperpriorWarning
 from .gp.kernel import Kernel as Kernel
 from .gp.kernel import Stationary as Stationary
 from .gp.kernels import RBF as RBF

@@ -247,6 +247,8 @@ def check_integers(name: str, values: object, smallest: int) -> None:
 
 def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64."""
+    if values is None:
+        raise ValueError(f"{name} is None: must be ({n},) or ({n}, n_out)")
     array = as_array(name, values)
     if not array.ndim:
         raise ValueError(f"{name} is the number {array}: must be ({n},) or ({n}, n_out)")

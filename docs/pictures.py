@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from bnn.storage.writing import save_picture
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 DOCS = Path(__file__).parent
 
@@ -22,7 +22,7 @@ def several_radii() -> Figure:
     laws = [("equal", 0.0), ("uniform", 0.3), ("lognormal", 0.5)]
     figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.2), layout="constrained")
     for ax, (law, cov) in zip(axes, laws, strict=True):
-        rve = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 5, Settings(radii=law, radii_cov=cov))
+        rve = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), Settings(radii=law, radii_cov=cov), seed=5)
         draw_mises(ax, rve)
         ax.set_title(f"{law} radii, C = {cov:g}: $p_\\sigma$ = {rve.p_sigma:.2f}")
     return figure

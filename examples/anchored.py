@@ -17,8 +17,8 @@ from scipy import stats
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 LOW = 0.06  # volume fractions of the fibres
 HIGH = 0.40
@@ -26,7 +26,7 @@ LEARNT = 0.15
 settings = fe_data.Settings(n_fibres=options.fibres)
 content = np.linspace(LOW, HIGH, options.cells)
 rves = [
-    fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), seed, settings)
+    fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), settings, seed=seed)
     for seed, vf in enumerate(content)
 ]
 X = content[:, None]

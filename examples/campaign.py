@@ -20,7 +20,7 @@ from string import Template
 import numpy as np
 
 import bnn
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 INPUTS = {"length": (0.5, 2.0), "height": (20.0, 60.0), "modulus": (70.0, 210.0)}
 OUTPUTS = ["deflection [mm]", "stress [MPa]"]

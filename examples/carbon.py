@@ -14,10 +14,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bnn
-from bnn.storage.writing import save_picture
 from fe_data import effective_constants, named_phases
 from fe_data.composite.constants import bounds
 from fe_data.geometry.microstructure import random_microstructure
+from safe_files.writing import save_picture
 
 phases = named_phases("carbon_epoxy")
 names = ["E_T_GPa", "G_LT_GPa", "G_TT_GPa", "nu_TT"]

@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import bnn
-from bnn.storage.writing import save_picture
 from fe_data import Phases, effective_constants, named_phases
 from fe_data.geometry.microstructure import random_microstructure
+from safe_files.writing import save_picture
 
 epoxy = named_phases("glass_epoxy").matrix
 fibres = {name.split("_")[0]: named_phases(name).fibres for name in ("glass_epoxy", "carbon_epoxy")}

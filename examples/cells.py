@@ -14,7 +14,7 @@ options = parser.parse_args()
 # Imported after the options are parsed, so that --help is fast.
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 design = fe_data.named_design("train_uniform", count=options.cells)
 settings = fe_data.Settings(n_fibres=options.fibres)

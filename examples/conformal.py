@@ -16,7 +16,7 @@ from mapie.regression import CrossConformalRegressor
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 LEVEL = 0.9
 train, test = (

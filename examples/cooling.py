@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import PolyCollection
 
-from bnn.storage.writing import save_picture
 from fe_data import Loading, named_phases, solve_composite
 from fe_data.geometry.microstructure import random_microstructure
+from safe_files.writing import save_picture
 
 phases = named_phases("carbon_epoxy")
 fibres = random_microstructure(0.5, 2, options.fibres)

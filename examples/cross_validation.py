@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 cells = pd.read_csv(fe_data.shipped_table("train_uniform"))[: options.rows]
 X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()

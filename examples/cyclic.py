@@ -16,15 +16,15 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 
 import fe_data
-from fe_data.files.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 tension = (options.strain, None, None)  # xx; the lateral strain and the shear are free
 compression = (-options.strain, None, None)
 path = fe_data.Loading(strain=[tension, compression] * options.cycles, increments=20)
 inputs = fe_data.Inputs(vf=0.3, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 settings = fe_data.Settings(n_fibres=options.fibres)
-cell = fe_data.solve_rve(inputs, 1, settings, loading=path, keep_steps=True)
+cell = fe_data.solve_rve(inputs, settings, path, seed=1, keep_steps=True)
 strain = 100 * cell.history["strain"][:, 0]
 stress = cell.history["stress"][:, 0]
 print(f"stress between {stress.min():.0f} and {stress.max():.0f} MPa")

@@ -26,11 +26,11 @@ from scipy.sparse.linalg import spsolve
 
 import bnn
 from bnn.paths import MaterialPointBasis, StrainPathEnsemble, fit_scatter
-from bnn.storage.writing import save_picture
 from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
 from fe_data.geometry import domain
 from fe_data.path_following import advance
 from fe_data.schema import INPUT_BOUNDS
+from safe_files.writing import save_picture
 
 CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
 AMPLITUDE = 0.01  # mean strain of the plate
@@ -182,7 +182,7 @@ for std, label in ((with_delta, "95 % band with δ"), (of_members, "95 % band of
 ax.plot(100 * pulls, mean, ".-", label="mean of the members")
 if not options.no_fe2:
     settings = Settings(resolution=2.5, tolerance=1e-4)
-    cells = [MaterialPoint(Inputs(*CELL), seed, settings) for seed in range(count)]
+    cells = [MaterialPoint(Inputs(*CELL), settings, seed=seed) for seed in range(count)]
     exact, *_ = cyclic_force(cells)
     difference = abs(exact - mean).max() / abs(exact).max()
     print(f"largest difference from FE²: {100 * difference:.1f} % of its largest force")

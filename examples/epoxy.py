@@ -12,9 +12,9 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 import numpy as np
 
-from bnn.storage.writing import save_picture
 from fe_data import Loading, Microstructure, Phases, named_phases, solve_composite
 from fe_data.geometry.microstructure import random_microstructure
+from safe_files.writing import save_picture
 
 glass = named_phases("glass_epoxy")
 resin = Phases(matrix=glass.matrix, fibres=glass.matrix)  # the resin alone

@@ -15,7 +15,7 @@ from scipy import stats
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 
 def halpin_tsai(X, zeta):

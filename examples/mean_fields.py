@@ -15,7 +15,7 @@ from scipy import special, stats
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
 RANGES = {

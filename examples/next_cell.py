@@ -19,9 +19,8 @@ import pandas as pd
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
-from fe_data.files.writing import write_atomic
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, required_outputs
+from safe_files.writing import save_picture, write_atomic
 
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(required_outputs())

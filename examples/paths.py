@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from bnn.paths import MaterialPointBasis, PhaseProperties, StrainPathEnsemble, fit_scatter
-from bnn.storage.writing import save_picture
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
+from safe_files.writing import save_picture
 
 random_paths = load_paths("random")
 repeated = load_paths("repeated_random")  # five microstructures for each path

@@ -25,8 +25,8 @@ from scipy.sparse.linalg import spsolve
 import bnn
 import fe_data
 from bnn.noise import replicate_covariance
-from bnn.storage.writing import save_picture
 from fe_data.geometry import domain
+from safe_files.writing import save_picture
 
 INPUTS = ["vf", "E_f_GPa"]
 OUTPUTS = ["E_eff_GPa", "nu_eff"]

@@ -13,7 +13,7 @@ import pandas as pd
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 INPUTS = {
     "vf": (0.05, 0.40),

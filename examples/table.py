@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 import bnn
-from bnn.storage.writing import save_picture
+from safe_files.writing import save_picture
 
 try:
     train = pd.read_csv(options.train)[: options.rows]

@@ -1,12 +1,15 @@
 """Follow a path of equilibria: predictor, Newton's method, and control of the steps.
 
 Each solver states its equations as an `IncrementalProblem`, r(x, t) = 0 at the fraction t of a
-straight part of a loading path. From the last equilibrium the next one is found in three steps:
+straight part of a loading path. From the last equilibrium the next one is found in four steps:
 
 1. A polynomial through the last equilibria predicts the unknowns x.
 2. Newton's method corrects them, x ← x + K⁻¹ r. The linear systems are solved only as accurately as
    Newton's method needs (Eisenstat & Walker, SIAM J. Sci. Comput. 17 (1996) 16).
-3. If it fails, or if the estimated error of the step is too large, a smaller step is tried.
+3. If it fails, a problem may have its tangent damped by the elastic stiffness. The iterations then
+   follow a path in pseudo-time, ẋ = M⁻¹ r, to a stable equilibrium (Kelley & Keyes, SIAM J. Numer.
+   Anal. 35 (1998) 508). Points that switch between yielding and unloading no longer cause cycles.
+4. If it fails too, or if the estimated error of the step is too large, a smaller step is tried.
 
 The meaning of x and t is up to the problem. A problem whose path turns back in strain can therefore
 have its load among the unknowns, and the dissipated energy as t.
@@ -27,6 +30,11 @@ from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Part
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
 _PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
 _LARGEST_ACCURACY = 0.1  # relative residual of a linear solve
+# Damping of the tangent at first, its bounds, and its factors after a step. It falls with the
+# residual, but grows faster, so that cycles of the iteration raise it.
+_DAMPING = 0.3
+_DAMPING_BOUNDS = (1e-3, 10.0)
+_DAMPING_FACTORS = (0.5, 8.0)
 # A residual is relative to the mean stress. The smallest reference is this fraction of the largest
 # mean stress so far, because the stress may be zero after unloading.
 _LEAST_SCALE = 0.1
@@ -63,6 +71,7 @@ class Newton:
     points: int = _PREDICTOR_POINTS  # equilibria for the predictor after the first part of a path
     # After this number of iterations in later parts, a residual above the first one ends the solve.
     patience: int | None = None
+    damped: int = 0  # further iterations with a damped tangent, if these do not converge
     # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
     least_accuracy: float | None = None
 
@@ -106,6 +115,13 @@ class IncrementalProblem(Short, ABC):
     @abstractmethod
     def assemble_tangent(self) -> None:
         """Assemble the tangent K = -∂r/∂x at the last trial."""
+
+    def damp(self, damping: float) -> None:
+        """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
+
+    def limit(self) -> str:
+        """Return a sentence on the physical limit at the last equilibrium, "" if there is none."""
+        return ""
 
     @abstractmethod
     def solve(self, residual: Floats, accuracy: float) -> Floats:
@@ -290,8 +306,21 @@ class Follower(Short):
         newton = problem.newton
         x = extrapolate(self._path[-newton.points :] if self.parts > 1 else self._path, t)
         problem.prescribe(x, t)
+        start = x.copy()
+        converged = self._iterate(x, t, newton.iterations)
+        if converged is None and newton.damped:
+            self.counts["damped_solves"] = self.counts.get("damped_solves", 0) + 1
+            converged = self._iterate(start, t, newton.damped, _DAMPING)
+        return converged
+
+    def _iterate(
+        self, x: Floats, t: float, iterations: int, damping: float = 0.0
+    ) -> tuple[Floats, float] | None:
+        """Iterate from trial unknowns x, which are changed; return like `_newton`."""
+        problem = self.problem
+        newton = problem.newton
         self.residuals = []
-        for _ in range(newton.iterations):
+        for _ in range(iterations):
             residual = problem.residual(x, t)
             self.counts["updates"] += 1
             error = self._relative(residual)
@@ -302,11 +331,21 @@ class Follower(Short):
                 return None
             self.counts["newton_iterations"] += 1
             problem.assemble_tangent()
+            if damping:
+                damping = self._next_damping(damping)
+                problem.damp(damping)
             least = error if newton.least_accuracy is None else newton.least_accuracy
             accuracy = min(_LARGEST_ACCURACY, max(least, 0.3 * self.tolerance / error))
             # x ← x + K⁻¹ r
             x += problem.solve(residual.vector, accuracy)
         return None
+
+    def _next_damping(self, damping: float) -> float:
+        """Return the damping of the next step, from the change of the residual by the last one."""
+        if len(self.residuals) > 1:
+            low, high = _DAMPING_FACTORS
+            damping *= min(high, max(low, self.residuals[-1] / self.residuals[-2]))
+        return min(_DAMPING_BOUNDS[1], max(_DAMPING_BOUNDS[0], damping))
 
     def _relative(self, residual: Residual) -> float:
         """Residual relative to the mean stress."""
@@ -376,7 +415,8 @@ def follow(
     except (ConvergenceError, KeyboardInterrupt) as error:
         if isinstance(error, ConvergenceError):
             error.history = _stacked(rows)
-            error.args = (f"{error}. {_explanation(problem.averages(), follower.part)}",)
+            limit = problem.limit()
+            error.args = (f"{error}. {_explanation(problem.averages(), follower.part, limit)}",)
         if not partial:
             raise
         stop = error
@@ -463,7 +503,7 @@ def _stacked(rows: Sequence[Averages]) -> Averages:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _explanation(averages: Averages, part: Part) -> str:
+def _explanation(averages: Averages, part: Part, limit: str) -> str:
     """Say what the last equilibrium is, which may be within an increment, and why a path ends."""
     strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
     cause = (
@@ -474,7 +514,7 @@ def _explanation(averages: Averages, part: Part) -> str:
     )
     return (
         f"The last equilibrium has the mean stress {stress} MPa at the mean strain {strain}. "
-        f"{cause}"
+        f"{limit or cause}"
     )
 
 

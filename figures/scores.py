@@ -1,6 +1,7 @@
 """Numbers over repeated trainings: their scatter, paired comparisons, and metrics files."""
 
 import dataclasses
+import functools
 import json
 import math
 import operator
@@ -12,13 +13,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.stats import t
 
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
+from safe_files.writing import write_atomic
 
 LARGER_IS_BETTER = ("elppd",)  # of the scores; all others are better when smaller
 CONFIDENCE = 0.95  # level of intervals, and of the sign of a comparison
 BEGINNING = rb'\{\n "'  # first bytes of a metrics file
 NEGLIGIBLE = 0.1  # fraction of a number below which a difference from it is negligible
+
+
+@functools.cache
+def student_factor(freedom: float) -> float:
+    """Return a 95 % confidence half-width by Student's t, in standard errors."""
+    return float(t.ppf(0.5 + 0.5 * CONFIDENCE, freedom))
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Interval:
         count = len(self.values)
         if self.std is None:
             return None
-        return float(t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1) * (self.std / np.sqrt(count)))
+        return float(student_factor(count - 1) * (self.std / np.sqrt(count)))
 
     @property
     def margin(self) -> float:

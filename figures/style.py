@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from PIL import Image
 
-from fe_data.files.writing import PICTURE, write_atomic
 from figures.pipeline.clean import note
+from safe_files.writing import PICTURE, write_atomic
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
 Drawn = TypeVar("Drawn", Figure, SubFigure)

@@ -58,8 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = vars(parser().parse_args(arguments))
     out = options.pop("out")
     # Imported after parsing, so that --help does not wait for PyTorch.
-    from bnn.storage.writing import require_own
     from prior_study.study import BEGINNING, run, save
+    from safe_files.writing import require_own
 
     try:
         config = StudyConfig(**options)

@@ -8,9 +8,6 @@ from bnn import MLP, LowRankGaussian
 from bnn.ensembles.weight_priors.statistics import layer_statistics
 
 BOOTSTRAPS = 400
-HISTOGRAM_BINS = 60
-HISTOGRAM_WIDTH = 4.0  # standard deviations on either side of zero
-SHOWN_WEIGHTS = 50  # weights of a kernel in the figure of correlations
 COUNTED_WEIGHTS = 400  # weights of a kernel from which the mean |r| is computed
 PERMUTATIONS = 99  # for the level of the mean |r| of independent weights
 LEVEL = 0.95
@@ -26,9 +23,6 @@ class WeightStatistics:
     excess_kurtosis: np.ndarray  # (G,); zero for a Gaussian
     alpha: np.ndarray  # α0 of the generalised normal fit, (G,)
     beta: np.ndarray  # β0 of the generalised normal fit, (G,); 2 is Gaussian, 1 is Laplace
-    bin_edges: np.ndarray  # of the histogram of each kernel, (L+1, bins+1)
-    density: np.ndarray  # heights of these histograms, (L+1, bins)
-    correlation: np.ndarray  # between some weights of each kernel, (L+1, n, n)
     mean_correlation: np.ndarray  # mean |r| between different weights of each kernel, (L+1,)
     null_correlation: np.ndarray  # 95 % level of mean |r| for independent weights, (L+1,)
     singular_values: np.ndarray  # of the centred weight matrix W0, (K-1,)
@@ -45,14 +39,9 @@ def weight_statistics(weights: np.ndarray, architecture: MLP, seed: int = 0) -> 
         key: np.array([described[name][key] for name in names])
         for key in ("variance", "excess_kurtosis", "alpha", "beta")
     }
-    histograms = [histogram(kernel) for kernel in kernels]
-    shown = min(SHOWN_WEIGHTS, *(kernel.shape[1] for kernel in kernels))
     return WeightStatistics(
         groups=np.array(names),
         variance_error=np.array([variance_error(g, seed) for g in (centred, *kernels)]),
-        bin_edges=np.array([edges for edges, _ in histograms]),
-        density=np.array([heights for _, heights in histograms]),
-        correlation=np.array([correlation(kernel, shown) for kernel in kernels]),
         mean_correlation=np.array([mean_correlation(kernel) for kernel in kernels]),
         null_correlation=np.array([null_correlation(kernel, seed) for kernel in kernels]),
         singular_values=LowRankGaussian.fit(weights, architecture).singular_values,
@@ -69,24 +58,9 @@ def variance_error(centred: np.ndarray, seed: int = 0) -> float:
     return float(np.std(about_mean / ((K - 1) * n)))
 
 
-def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return bin edges and densities of demeaned weights within ± 4 standard deviations.
-
-    Weights outside this range count in the normalisation of the density.
-    """
-    half = HISTOGRAM_WIDTH * centred.std()
-    counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
-    return edges, counts / (centred.size * np.diff(edges))
-
-
-def correlation(centred: np.ndarray, count: int) -> np.ndarray:
-    """Return correlations (m, m) of at most `count` weights, evenly spaced in a kernel (K, n)."""
-    return np.corrcoef(_spread_evenly(centred, count), rowvar=False)
-
-
 def mean_correlation(centred: np.ndarray) -> float:
     """Return the mean |r| between different weights of a kernel (K, n)."""
-    return _mean_size(correlation(centred, COUNTED_WEIGHTS))
+    return _mean_size(np.corrcoef(_spread_evenly(centred, COUNTED_WEIGHTS), rowvar=False))
 
 
 def null_correlation(centred: np.ndarray, seed: int = 0) -> float:

@@ -11,7 +11,6 @@ import pandas as pd
 
 import bnn
 from bnn import Pretrained, TrainingSettings
-from bnn.storage.writing import write_atomic
 from prior_study import reconstruction
 from prior_study.config import HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
@@ -23,8 +22,9 @@ from prior_study.reconstruction import (
     distance,
 )
 from prior_study.statistics import WeightStatistics, weight_statistics
+from safe_files.writing import write_atomic
 
-FORMAT = 2
+FORMAT = 3
 BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # first bytes of an archive that begins with `format`
 KEPT_FUNCTIONS = 100  # functions of each source that are kept for figures
 TRUE_FUNCTIONS = 4000  # realisations from which the widths of a functional prior are computed
@@ -49,6 +49,11 @@ class PriorResult:
     distances: np.ndarray  # `reconstruction.Distance` of each source, (6, 3)
     width_errors: np.ndarray  # of each source, (6,); see `reconstruction.width_error`
     steepness: np.ndarray  # of each source, (6,); see `reconstruction.steepness`
+
+    def kernel(self, layer: int) -> np.ndarray:
+        """Return the demeaned weights of the kernel of a layer, (K, n)."""
+        weights = self.weights[:, ARCHITECTURE.layers[layer].kernel].astype(float)
+        return weights - weights.mean(axis=0)
 
     @property
     def unexplained(self) -> float:

@@ -5,7 +5,6 @@ key, the later line counts.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bnn.storage.reading import is_number, parse_json, read_text
-from fe_data.files.writing import write_atomic
+from safe_files.locking import lock
+from safe_files.writing import write_atomic
 
 BEGINNING = '{"problem": "'  # of each line
 MOST_BYTES = 10**8  # of a file
@@ -103,7 +103,7 @@ class Results:
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(folder, wait=False)
             except BlockingIOError:
                 remedy = "give --results a file in another folder, and join the files later"
                 raise OSError(

@@ -55,7 +55,7 @@ def one_family(few_draws, monkeypatch):  # noqa: ARG001
     from bnn.gp.evidence.search import families_for
 
     monkeypatch.setattr(
-        "bnn.gp.evidence.mixture.families_for", lambda *sizes: families_for(*sizes)[:1]
+        "bnn.gp.evidence.model.families_for", lambda *sizes: families_for(*sizes)[:1]
     )
 
 

@@ -27,7 +27,6 @@ from bnn._validation import (
     check_count,
     check_integer,
     check_kind,
-    is_row,
 )
 from bnn.acquisition.campaign_file import (
     BEGINNING,
@@ -42,9 +41,9 @@ from bnn.acquisition.possible import NEAR, PossibleRuns, outside
 from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
-from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.locking import locked
+from safe_files.writing import write_atomic
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
@@ -65,7 +64,7 @@ class Campaign:
     can be stored only once.
 
     With steps or given candidates, no run is requested twice, unless `select_options` has
-    replicates=True. When all possible runs were made, the campaign ends, and `state` says so.
+    allow_replicates=True. When all possible runs were made, the campaign ends, and `state` says so.
 
     Args:
         path: Path of the file, or a link to it. If the file exists, its campaign is continued.
@@ -74,8 +73,8 @@ class Campaign:
         n_initial: Number of runs in the first round, or their inputs, (n, n_in). If fewer runs are
             possible, all of them are made.
         batch_size: Number of runs in each later round; fewer if fewer are possible.
-        candidates: Number of candidates in each later round, or the only possible inputs,
-            (n, n_in).
+        n_candidates: Number of candidates in each later round.
+        candidates: The only possible inputs, (n, n_in); None allows all within the bounds.
         steps: Step of each input, counted from its lower bound, (n_in,): 1 for whole numbers, None
             or 0 for a continuous input. None means that all inputs are continuous.
         select_options: Further arguments of `select_runs`, such as output_bounds, output_weights
@@ -109,7 +108,8 @@ class Campaign:
         *,
         n_initial: int | ArrayLike = 10,
         batch_size: int = 5,
-        candidates: int | ArrayLike = 500,
+        n_candidates: int = 500,
+        candidates: ArrayLike | None = None,
         steps: Sequence[float | None] | Array | None = None,
         select_options: Mapping[str, Any] | None = None,
         random_state: int = 0,
@@ -119,10 +119,8 @@ class Campaign:
         self.path = Path(os.path.realpath(as_path(path)))
         self._box = box_of(bounds)
         check_count("batch_size", batch_size, 1)
-        is_list = is_row(candidates) or hasattr(candidates, "columns")
-        if not is_list:
-            check_count("candidates", candidates, 1)
-        self._possible = PossibleRuns(self._box, steps, candidates if is_list else None)
+        check_count("n_candidates", n_candidates, 1)
+        self._possible = PossibleRuns(self._box, steps, candidates)
         check_integer("random_state", random_state, 0)
         check_kind("select_options", {} if select_options is None else select_options, Mapping)
         self.model = GPRegressor() if model is None else model
@@ -130,8 +128,8 @@ class Campaign:
         if not is_estimator or isinstance(self.model, type):
             raise ValueError(f"model = {short(model)}: must be None or an estimator")
         self.batch_size = batch_size
+        self.n_candidates = n_candidates
         self.candidates = candidates
-        self._most = 500 if is_list else int(np.asarray(candidates))
         self.select_options = dict(select_options or {})
         self.random_state = random_state
         self._runs: list[Run] = []
@@ -166,9 +164,7 @@ class Campaign:
             ValueError: If the file is not a campaign.
         """
         possible = read_campaign(as_path(path)).possible
-        stored: dict[str, Any] = {"steps": possible.steps}
-        if possible.given is not None:
-            stored["candidates"] = possible.given
+        stored: dict[str, Any] = {"steps": possible.steps, "candidates": possible.given}
         return cls(path, _pairs(possible.box), model, **(stored | options))
 
     @property
@@ -299,7 +295,7 @@ class Campaign:
     def _size(self, model: Any, drawn: Array) -> int:
         """Return the number of runs of a new round, at most the number of possible runs."""
         options = self.select_options
-        if not self._possible.discrete.any() or options.get("replicates"):
+        if not self._possible.discrete.any() or options.get("allow_replicates"):
             return self.batch_size
         limits = options.get("output_bounds", (None, None))
         allowed = within_limits(model, drawn, limits, options.get("min_feasibility", 0.9))
@@ -312,7 +308,7 @@ class Campaign:
             return points
         found = self._possible.near(points, self._excluded)
         if self._possible.all is None and len(found) < n:  # some have been rounded to one point
-            more = self._hypercube(10 * n + self._most, number)
+            more = self._hypercube(10 * n + self.n_candidates, number)
             found = self._possible.without(np.vstack([found, more]), self._excluded)[:n]
         return found
 
@@ -335,7 +331,9 @@ class Campaign:
     @property
     def _excluded(self) -> Array:
         """Inputs that must not be asked for again, (n, n_in)."""
-        return self.failed if self.select_options.get("replicates") else self._inputs(self._runs)
+        return (
+            self.failed if self.select_options.get("allow_replicates") else self._inputs(self._runs)
+        )
 
     def _candidates(self) -> Array:
         """Return the candidates of a new round, (n, n_in).
@@ -345,14 +343,14 @@ class Campaign:
         """
         number = len(self._runs)
         if self._possible.all is None:
-            drawn = self._hypercube(self._most, number)
+            drawn = self._hypercube(self.n_candidates, number)
             discrete = self._possible.discrete.any()
             return self._possible.without(drawn, self._excluded) if discrete else drawn
         free = self._free()
-        if self._possible.given is not None or len(free) <= self._most:
+        if self._possible.given is not None or len(free) <= self.n_candidates:
             return free
         rng = generator(np.random.SeedSequence((self.random_state, number)))
-        return np.asarray(free[rng.choice(len(free), self._most, replace=False)])
+        return np.asarray(free[rng.choice(len(free), self.n_candidates, replace=False)])
 
     def _where_runs_succeed(self, candidates: Array) -> dict[str, Any]:
         """Return `success` and `region` for `select_runs`, with a region where runs succeed."""

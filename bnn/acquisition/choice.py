@@ -43,7 +43,7 @@ def select_runs(
     *,
     region: ArrayLike | None = None,
     pending: ArrayLike | None = None,
-    replicates: bool = False,
+    allow_replicates: bool = False,
     output_ranges: ArrayLike | None = None,
     output_weights: ArrayLike | None = None,
     costs: ArrayLike | None = None,
@@ -71,12 +71,12 @@ def select_runs(
     Args:
         model: A fitted GPRegressor, or a fitted ensemble of at least 200 members.
         candidates: Inputs to select from, (m, n_in).
-        n: Number of runs to select; without `replicates` at most the number of candidates.
+        n: Number of runs to select; without `allow_replicates` at most the number of candidates.
         region: Inputs at which the variance is to be reduced, (r, n_in); None means a Latin
             hypercube of 64 points in the box around the candidates.
         pending: Inputs of runs that have no results yet, (p, n_in). The selection treats these runs
             as finished.
-        replicates: Whether a candidate may be selected again, which helps if noise is large.
+        allow_replicates: Whether a candidate may be selected again, which helps if noise is large.
         output_ranges: Ranges of the outputs, (n_out,). None means the ranges of the data for a
             GPRegressor, and scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, >= 0, (n_out,); None means equal
@@ -118,7 +118,7 @@ def select_runs(
         >>> len(bnn.select_runs(model, X, 12, min_gain=0.1)[0]) < 12
         True
     """
-    check_flags(replicates=replicates)
+    check_flags(allow_replicates=allow_replicates)
     check_count("n", n, 1)
     check_fraction(min_feasibility=min_feasibility, min_gain=min_gain)
     if not isinstance(model, GPRegressor | EnsembleRegressor):
@@ -136,7 +136,7 @@ def select_runs(
             "no candidate satisfies output_bounds with the probability min_feasibility: widen "
             "output_bounds or lower min_feasibility"
         )
-    if most == 0 or (n > most and not replicates):
+    if most == 0 or (n > most and not allow_replicates):
         within = "" if most == len(asked) else " within the limits"
         raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
     if region is None:
@@ -162,7 +162,7 @@ def select_runs(
     greedy = _Greedy(columns, results, len(wanted), scales)
     expected = [greedy.run(row) for row in range(len(asked), len(runs))]
     least = min_gain * (before - sum(expected))
-    chosen, reductions = _best_runs(greedy, n, prices, chances, admissible, replicates, least)
+    chosen, reductions = _best_runs(greedy, n, prices, chances, admissible, allow_replicates, least)
     variances = before - np.cumsum([0.0, *expected, *reductions])
     return np.array(chosen, dtype=int), variances[len(waiting) :]
 
@@ -173,7 +173,7 @@ def _best_runs(
     prices: Array,
     chances: Array,
     admissible: Flags,
-    replicates: bool,
+    allow_replicates: bool,
     least: float,
 ) -> tuple[list[int], list[float]]:
     """Select runs one by one, until the best run would gain less than `least`.
@@ -189,7 +189,7 @@ def _best_runs(
         for _ in range(n):
             gains = chances * greedy.gains()[: len(prices)]
             gains[~admissible] = -np.inf
-            if not replicates:
+            if not allow_replicates:
                 gains[chosen] = -np.inf
             best = int((gains / prices).argmax())
             if gains[best] < least:

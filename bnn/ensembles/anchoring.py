@@ -22,7 +22,7 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-from bnn.gp.evidence.unset import noise_of_training
+from bnn.gp.evidence.estimates import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
 from bnn.noise.known import DataNoise, counted_rows
@@ -49,8 +49,7 @@ class Anchoring(Settings):
             density, such as a LowRankGaussian; or "none" to omit the regularisation term.
         anchors: ω0: "pretrained" (the pre-trained weights), "sampled" (drawn from the weight
             prior), or weights (K, d).
-        start: Initial weights of the training: "anchors", "random" (as in a vanilla ensemble), or
-            weights (K, d).
+        initial_weights: "anchors", "random" (as in a vanilla ensemble), or weights (K, d).
         optimiser: "adam", or "gauss_newton", which converges to the optimum and needs the
             regulariser "probabilistic_pca", "factorised" or "isotropic".
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
@@ -66,7 +65,7 @@ class Anchoring(Settings):
 
     regulariser: str | WeightPrior = "low_rank"
     anchors: str | Floats = "pretrained"
-    start: str | Floats = "anchors"
+    initial_weights: str | Floats = "anchors"
     optimiser: str = "adam"
     resampling: str = "bootstrap"
 
@@ -85,10 +84,10 @@ class Anchoring(Settings):
             check_option("anchors", self.anchors, ("pretrained", "sampled"))
             if self.anchors == "sampled" and self.regulariser == "none":
                 raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
-        if not isinstance(self.start, np.ndarray):
-            check_option("start", self.start, ("anchors", "random"))
+        if not isinstance(self.initial_weights, np.ndarray):
+            check_option("initial_weights", self.initial_weights, ("anchors", "random"))
         self.anchors = own_copy(self.anchors)
-        self.start = own_copy(self.start)
+        self.initial_weights = own_copy(self.initial_weights)
 
 
 TRAINING = TrainingSettings(epochs=600)
@@ -200,7 +199,7 @@ def _train_anchored(
     weight_prior = pretrained.weight_prior(anchoring.regulariser)
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
-    first = _start(anchoring.start, pretrained, centres, n, seeds)
+    first = _initial_weights(anchoring.initial_weights, pretrained, centres, n, seeds)
     X, y, known = counted_rows(X, y, known)
     kept, covariances = noise_of_training(noise, X, y, known)
     task = Task(
@@ -241,18 +240,20 @@ def _anchors(
     return pretrained.weights[:n]
 
 
-def _start(
-    start: str | Floats,
+def _initial_weights(
+    initial_weights: str | Floats,
     pretrained: Pretrained,
     centres: Floats,
     n: int,
     seeds: np.random.SeedSequence,
 ) -> Floats:
     """Return the initial weights of the training, (K, d)."""
-    if not isinstance(start, str):
-        check_weights("start", start, pretrained.architecture)
-        return start
-    return random_starts(pretrained.architecture, n, seeds) if start == "random" else centres
+    if not isinstance(initial_weights, str):
+        check_weights("initial_weights", initial_weights, pretrained.architecture)
+        return initial_weights
+    return (
+        random_starts(pretrained.architecture, n, seeds) if initial_weights == "random" else centres
+    )
 
 
 def check_enough(anchoring: Anchoring, n_networks: int) -> None:

@@ -30,8 +30,8 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
 from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.gp.evidence.groups import found_for
-from bnn.gp.evidence.unset import WIDE, noise_of_training
+from bnn.gp.evidence.estimates import WIDE, noise_of_training
+from bnn.gp.evidence.model import estimated_model
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
@@ -256,7 +256,7 @@ def _anchor_to_process(
     penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     return Members(
         architecture=network,
-        start=anchors,
+        initial_weights=anchors,
         weights=result.weights,
         inputs=points,
         targets=scaler.inverse_transform(targets),
@@ -464,7 +464,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
             return super()._prepared(X, y, keep_prior, known)
         alone = known is not None and known.std is not None
         kind = None if alone else "gaussian"
-        prior, noise, _ = found_for(X, y, kind, known, constants=WIDE)
+        prior, noise, _ = estimated_model(X, y, kind, known, constant_deviation=WIDE)
         assert not isinstance(noise, StudentNoise)
         return self._pretrained_for(X, y, noise, known, prior), noise
 

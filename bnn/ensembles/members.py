@@ -51,7 +51,7 @@ class Networks:
 
     Attributes:
         architecture: Architecture of all networks.
-        start: Initial weights of the training, (K, d).
+        initial_weights: Initial weights of the training, (K, d).
         weights: Trained weights ω^[k], (K, d) float32.
         inputs: Inputs of the data, (n, n_in), or (K, n, n_in) if they differ between networks.
         targets: Outputs of the data, (K, n, n_out); NaN for outputs that the loss leaves out.
@@ -64,7 +64,7 @@ class Networks:
     """
 
     architecture: MLP
-    start: Floats
+    initial_weights: Floats
     weights: Floats
     inputs: Array
     targets: Array
@@ -85,7 +85,7 @@ class Networks:
             check_kind(name, getattr(self, name), BoundsScaler)
         n_in = self.architecture.n_inputs
         n_out = self.architecture.n_outputs
-        for name in ("weights", "start"):
+        for name in ("weights", "initial_weights"):
             check_weights(name, getattr(self, name), self.architecture)
         K = len(self.weights)
         for name, fits, expected in (
@@ -240,7 +240,7 @@ def joined(parts: Sequence[Members]) -> Members:
     """Join members that were trained one by one, each at separate points (n, n_in)."""
     longest = max(len(part.losses) for part in parts)
     own = {}
-    for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
+    for name in ("weights", "targets", "epochs", "initial_weights", "anchors", "penalties"):
         own[name] = np.concatenate([getattr(part, name) for part in parts])
     losses = np.full((longest, len(parts)), np.nan)
     for k, part in enumerate(parts):
@@ -293,10 +293,10 @@ def perturbed_starts(
     architecture: MLP, n: int, init: str, scale: float, seeds: np.random.SeedSequence
 ) -> Floats:
     """Draw initial weights ω_init, common to n networks, and perturb each, (n, d) float32."""
-    start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
+    initial_weights = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
     generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
-    noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-    return np.asarray((start + scale * noise).astype(np.float32))
+    noise = np.stack([rng.standard_normal(initial_weights.shape[1]) for rng in generators])
+    return np.asarray((initial_weights + scale * noise).astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class Task:
 
 def train_to_data(
     task: Task,
-    start: Floats,
+    initial_weights: Floats,
     training: TrainingSettings,
     device: str,
     *,
@@ -346,10 +346,10 @@ def train_to_data(
     anchors: Floats | None = None,
     optimiser: str = "adam",
 ) -> Members:
-    """Train members from weights `start` (K, d), by "adam" or, with anchors, "gauss_newton"."""
+    """Train members from (K, d) weights by "adam" or, with anchors, by "gauss_newton"."""
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
-    K = len(start)
+    K = len(initial_weights)
     mlp = task.architecture
     title = titled("training", training.progress)
     inputs, targets, covariances = task.resampled(K)
@@ -360,21 +360,31 @@ def train_to_data(
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
-        result = fit_weights(mlp, start, X, y, noise, prior, OPTIMUM, anchors, device, title)
+        result = fit_weights(
+            mlp, initial_weights, X, y, noise, prior, OPTIMUM, anchors, device, title
+        )
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
         goal = Objective(_precision(noise, np.isnan(y)), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
         y = np.nan_to_num(y)
         result = train(
-            mlp, start, X, y, training, seeds=seeds, objective=goal, device=device, progress=title
+            mlp,
+            initial_weights,
+            X,
+            y,
+            training,
+            seeds=seeds,
+            objective=goal,
+            device=device,
+            progress=title,
         )
     numbers = finite_members(K, result.diverged, "training")
     weights = result.weights[numbers]
     kept_anchors = None if anchors is None else anchors[numbers]
     return Members(
         architecture=mlp,
-        start=start[numbers],
+        initial_weights=initial_weights[numbers],
         weights=weights,
         inputs=inputs if inputs.ndim == 2 else inputs[numbers],
         targets=targets[numbers],

@@ -147,7 +147,7 @@ class Pretrained(Networks):
         K = len(self.weights)
         if not places.size or places.max() >= K:
             raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
-        by_member = ["start", "weights", "targets", "numbers"]
+        by_member = ["initial_weights", "weights", "targets", "numbers"]
         if self.inputs.ndim == 3:
             by_member.append("inputs")
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
@@ -248,12 +248,16 @@ def pretrain(
     if nugget is not None:
         check_nugget(np.full(n_out, nugget), targets.var(axis=0).mean(axis=0))
     mlp = network.mlp(n_in, n_out)
-    start = perturbed_starts(mlp, len(targets), network.init, settings.perturbation, seeds)
-    result = _fit(mlp, start, scaler.transform(inputs), targets, settings.training, seeds, device)
+    initial_weights = perturbed_starts(
+        mlp, len(targets), network.init, settings.perturbation, seeds
+    )
+    result = _fit(
+        mlp, initial_weights, scaler.transform(inputs), targets, settings.training, seeds, device
+    )
     numbers = finite_members(len(targets), result.diverged, "pre-training")
     return Pretrained(
         architecture=mlp,
-        start=start[numbers],
+        initial_weights=initial_weights[numbers],
         weights=result.weights[numbers],
         inputs=inputs if inputs.ndim == 2 else inputs[numbers],
         targets=realisations[numbers],
@@ -270,7 +274,7 @@ def pretrain(
 
 def _fit(
     mlp: MLP,
-    start: Floats,
+    initial_weights: Floats,
     inputs: Array,
     targets: Array,
     training: TrainingSettings,
@@ -280,11 +284,11 @@ def _fit(
     """Train networks with initial weights (K, d) on scaled realisations (K, M, n_out)."""
     return train(
         mlp,
-        start,
+        initial_weights,
         inputs,
         targets,
         training,
-        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(start)),
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(initial_weights)),
         device=device,
         progress=titled("pre-training", training.progress),
     )

@@ -44,7 +44,7 @@ def plot_1d(
     samples: Array,
     *,
     data: tuple[Array, Array] | None = None,
-    truth: Array | None = None,
+    reference: Array | None = None,
     members: int = 0,
     output: int = 0,
     axes: Axes | None = None,
@@ -55,7 +55,7 @@ def plot_1d(
         X: Inputs, (n, 1), in increasing order.
         samples: Values of the members at X, (K, n, n_out).
         data: Training inputs (N, 1) and outputs (N,) or (N, n_out).
-        truth: Reference values at X, (n,).
+        reference: Reference values at X, (n,).
         members: Number of members to draw as thin lines.
         output: Index of the output.
         axes: Axes to draw into; None creates a figure.
@@ -89,8 +89,8 @@ def plot_1d(
     axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
     _band(axes, x, values.mean(axis=0), values.std(axis=0, ddof=1))
     axes.plot(x, values[:members].T, color="0.6", lw=0.5, zorder=1)
-    if truth is not None:
-        axes.plot(x, np.ravel(truth), "k--", lw=1, label="truth")
+    if reference is not None:
+        axes.plot(x, np.ravel(reference), "k--", lw=1, label="reference")
     if data is not None:
         y = np.reshape(data[1], (len(data[0]), -1))[:, output]
         axes.plot(np.ravel(data[0]), y, "o", color="C3", ms=3, label="data")

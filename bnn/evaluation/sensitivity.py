@@ -19,6 +19,7 @@ from bnn.scaling import BoundsScaler
 
 LEVELS = 25  # values of an input at which its main effect is computed
 BLOCKS = 16  # blocks of consecutive base points that the bootstrap resamples
+LEAST = 2 * BLOCKS  # base points; with fewer, 95 % intervals contain 40 to 85 % of the indices
 RESAMPLES = 500  # of the bootstrap
 WIDE = 0.1  # half width of an interval from which on a warning says that n is too small
 POINTS = 256  # largest number of points of the other inputs for the average of a main effect
@@ -105,8 +106,8 @@ def sensitivity(
         model: Any object with predict(X), from this package or another.
         bounds: (low, high) of each input, (n_in, 2). The inputs are independent and uniform within
             these bounds.
-        n: Number of base points, a power of two. The model predicts at n (n_in + 2) points for the
-            indices, and at 25 n_in min(n, 256) points for the main effects.
+        n: Number of base points, a power of two of at least 32. The model predicts at n (n_in + 2)
+            points for the indices, and at 25 n_in min(n, 256) points for the main effects.
         random_state: Seed of the points.
 
     Returns:
@@ -117,8 +118,8 @@ def sensitivity(
 
     Raises:
         TypeError: If the model has no method predict.
-        ValueError: If the bounds are not (n_in, 2) and increasing, n is not a power of two, or the
-            model predicts a value that is not finite.
+        ValueError: If the bounds are not (n_in, 2) and increasing, n is not a power of two or is
+            below 32, or the model predicts a value that is not finite.
 
     Warns:
         ConvergenceWarning: If an interval is wider than ± 0.1.
@@ -142,7 +143,7 @@ def sensitivity(
     if pairs.shape != (needed, 2):
         raise ValueError(f"bounds has shape {pairs.shape}: must be ({needed}, 2)")
     box = BoundsScaler(pairs[:, 0], pairs[:, 1])
-    check_count("n", n, 2)
+    check_count("n", n, LEAST)
     if n & (n - 1):
         raise ValueError(f"n = {n}: must be a power of two")
     n_in = len(pairs)
@@ -166,8 +167,9 @@ def sensitivity(
         effects.append(_effect(model, A[:POINTS], i, levels[i], unit))
     moments = _Moments(f, g, np.array(mixed))
     constant = ~varies(both)
-    first, total = (np.where(constant, np.nan, index).T for index in moments.indices())
-    resampled = [moments.indices(counts) for counts in _resamples(moments.blocks)]
+    once = moments.indices(np.ones((1, moments.blocks)))[0]
+    first, total = (np.where(constant, np.nan, index).T for index in once)
+    resampled = moments.indices(_resamples(moments.blocks))
     intervals = np.quantile(np.where(constant, 0.0, resampled), [0.025, 0.975], axis=0)
     of_first, of_total = np.where(constant, np.nan, intervals).transpose(1, 3, 2, 0)
     names = tuple(map(str, getattr(model, "feature_names_in_", ())))
@@ -189,8 +191,8 @@ class _Moments:
     """
 
     def __init__(self, f: Array, g: Array, mixed: Array) -> None:
-        n, n_out = f.shape
-        self.blocks = min(BLOCKS, n)
+        n_out = f.shape[1]
+        self.blocks = BLOCKS
         # V_i = E (g - c)(h - f) with h = f at the points with input i of g, and V_Ti = ½ E (f - h)²
         away = mixed - f
         self._parts = [
@@ -198,18 +200,20 @@ class _Moments:
             for part in (f, g, f**2 + g**2, away, g * away, 0.5 * away**2)
         ]
 
-    def indices(self, counts: Array | None = None) -> Array:
-        """Return first-order and total indices, (2, n_in, n_out).
+    def indices(self, counts: Array) -> Array:
+        """Return first-order and total indices of R samples of blocks, (R, 2, n_in, n_out).
 
         Args:
-            counts: How often each block counts, (blocks,); None is once.
+            counts: How often each block is in each sample, (R, blocks).
         """
-        weights = np.ones(self.blocks) if counts is None else counts
-        means = [np.average(part, axis=-2, weights=weights) for part in self._parts]
+        # Means (R, n_out) of f, g and f² + g², and means (R, n_in, n_out) of the other parts
+        shares = counts / self.blocks
+        means = [np.einsum("rb,...bj->r...j", shares, part) for part in self._parts]
         of_f, of_g, squares, away, products, total = means
         centre = 0.5 * (of_f + of_g)
         variance = np.maximum(0.5 * squares - centre**2, np.finfo(float).tiny)
-        return np.asarray(np.stack([products - centre * away, total]) / variance)
+        first = products - centre[:, None] * away
+        return np.asarray(np.stack([first, total], axis=1) / variance[:, None, None])
 
 
 def _resamples(blocks: int) -> Array:

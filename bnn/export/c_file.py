@@ -15,7 +15,7 @@ from bnn.export.tables import filled
 from bnn.gp.regressor import GPRegressor
 from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 BEGINNING = rb"/\* Mean and standard deviation \("
 

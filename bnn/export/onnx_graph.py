@@ -19,7 +19,7 @@ from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
 from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 # a = φ(z) in double precision. The slope is a constant of the graph, because attributes of ONNX
 # operators have only single precision.

@@ -140,7 +140,7 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
     factors = posterior.factors()
     for c, j in enumerate(prior.alike):
         if j not in cross:
-            seen = prior.features_of(j, posterior.X.shape[1])
+            seen = prior.active_dims_of(j, posterior.X.shape[1])
             points = nodes.add("Gather", x, np.array(seen), axis=1)
             cross[j] = _kernel(prior.kernels[j], nodes, points, posterior.X[:, seen])
         k, own = cross[j]

@@ -11,10 +11,10 @@ from bnn._validation import Array, as_finite, check_integer
 from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled
 from bnn.paths import StrainPathEnsemble
-from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
-from bnn.paths.material_points import INPUTS, moduli
+from bnn.paths.bank import ELASTIC, IMAGES, MaterialPointBasis, stiffness_basis
+from bnn.paths.material_points import column, moduli
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 BEGINNING = rb"/\* Stress of an RVE along any strain path"
 
@@ -24,7 +24,7 @@ def path_to_c(
     path: str | os.PathLike[str],
     X: ArrayLike,
     *,
-    name: str = "cell",
+    name: str = "rve",
     members: int | None = None,
     max_bytes: int = 200_000,
 ) -> None:
@@ -40,7 +40,7 @@ def path_to_c(
     Args:
         model: A fitted ensemble.
         path: Path of the file.
-        X: Inputs (4,) of the RVE: vf, E_f [GPa], b_m [MPa], c_m.
+        X: Inputs (n_in,) of the RVE, in the order of `model.bank.inputs`.
         name: Name of the main function, and beginning of the names of the other functions. Names
             that C, C++, their libraries or the file itself use are rejected.
         members: Number of members to write, the first ones of the ensemble; None writes all.
@@ -70,8 +70,8 @@ def path_to_c(
         >>> import tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     bnn.export.path_to_c(model, Path(folder, "cell.c"), [0.3, 400.0, 400.0, 0.4])
-        ...     "int cell(int member" in Path(folder, "cell.c").read_text()
+        ...     bnn.export.path_to_c(model, Path(folder, "rve.c"), [0.3, 400.0, 400.0, 0.4])
+        ...     "int rve(int member" in Path(folder, "rve.c").read_text()
         True
     """
     if not isinstance(model, StrainPathEnsemble):
@@ -86,10 +86,11 @@ def path_to_c(
         check_integer("members", members, 1)
         if members > K:
             raise ValueError(f"members = {members}: the ensemble has {K}")
-    inputs = _cell(X, model.bank.bounds)
+    inputs = _inputs_of_rve(X, model.bank)
     weights = _weights(model, inputs, members)
     code = files("bnn.export").joinpath("path.c").read_text(encoding="ascii")
-    words = "v_f = {:g}, E_f = {:g} GPa, b_m = {:g} MPa, c_m = {:g}".format(*inputs[0])
+    values = zip(model.bank.inputs, inputs[0], strict=True)
+    words = ", ".join(f"{key} = {value:g}" for key, value in values)
     text = filled(code.replace("INPUTS", words), name, _tables(model, inputs, weights))
     if len(text) > max_bytes:
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
@@ -97,12 +98,14 @@ def path_to_c(
     write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
 
 
-def _cell(X: ArrayLike, bounds: Array) -> Array:
-    """Check that the inputs lie within the bounds of the basis, and return them as (1, 4)."""
+def _inputs_of_rve(X: ArrayLike, bank: MaterialPointBasis) -> Array:
+    """Check that the inputs lie within the bounds of the basis, and return them as (1, n_in)."""
     inputs = as_finite("X", X)
-    if inputs.shape != (len(INPUTS),):
-        raise ValueError(f"X has shape {inputs.shape}: must be (4,), {', '.join(INPUTS)}")
-    for key, value, low, high in zip(INPUTS, inputs, *bounds, strict=True):
+    names = bank.inputs
+    if inputs.shape != (len(names),):
+        wanted = f"must be ({len(names)},), {', '.join(names)}"
+        raise ValueError(f"X has shape {inputs.shape}: {wanted}")
+    for key, value, low, high in zip(names, inputs, *bank.bounds, strict=True):
         if not low <= value <= high:
             raise ValueError(f"{key} = {value:g}: the bounds of the basis are {low:g} and {high:g}")
     return inputs[None]
@@ -111,7 +114,7 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
 def _weights(model: StrainPathEnsemble, inputs: Array, members: int | None) -> Array:
     """Return the weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
     of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
-    return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
+    return np.vstack([of_mean, model.rve_weights(inputs)[:members, 0]])
 
 
 def _tables(model: StrainPathEnsemble, inputs: Array, weights: Array) -> dict[str, Table]:
@@ -123,14 +126,14 @@ def _tables(model: StrainPathEnsemble, inputs: Array, weights: Array) -> dict[st
     # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, where the last three ψ are elastic, and the
     # others are means over mirror images
     of_points = weights[:, :-ELASTIC] / len(IMAGES)
-    of_matrix = np.full((len(weights), 1), 1.0 - inputs[0, 0])
+    of_matrix = np.full((len(weights), 1), 1.0 - column(inputs, bank.inputs, "vf")[0])
     corrections = np.einsum("ke,eij->kij", weights[:, -ELASTIC:], stiffness_basis())
     return {
         "MEMBERS": len(weights) - 1,
         "POINTS": len(points.yield_stress),
         "IMAGES": len(IMAGES),
         "SHEAR": float(mu),
-        "EXPONENT": float(inputs[0, 3]),
+        "EXPONENT": float(column(inputs, bank.inputs, "c_m")[0]),
         "LOCAL": points.B[0],
         "LAW": np.column_stack([points.yield_stress, points.hardening[0]])[:: len(IMAGES)],
         "WEIGHT": np.hstack([of_matrix, of_points]).T,

@@ -58,7 +58,7 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
         )
     coefficients, intercept = first.prior.linear_mean(n_in)
     rows = [
-        _kernel_rows(kernel, process.prior.features_of(j, n_in), n_in)
+        _kernel_rows(kernel, process.prior.active_dims_of(j, n_in), n_in)
         for process in processes
         for j, kernel in enumerate(process.prior.kernels)
     ]

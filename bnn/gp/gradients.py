@@ -110,7 +110,7 @@ def _prior_gradient(prior: GaussianProcessPrior, output: int, A: Array, B: Array
     """
     kernel = prior.kernels[output]
     n_in = A.shape[-1]
-    seen = prior.features_of(output, n_in)
+    seen = prior.active_dims_of(output, n_in)
     shape = np.broadcast_shapes(A.shape, B.shape)
     gradient = np.zeros(shape)
     gradient[..., seen] = kernel_gradient(kernel, A[..., seen], B[..., seen])[1]

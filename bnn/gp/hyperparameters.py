@@ -1,8 +1,7 @@
 """A few settings of hyper-parameters that represent many, and how many fit in memory."""
 
-from collections.abc import Callable
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import softmax
@@ -26,39 +25,34 @@ def threads_for(n_data: int) -> threadpool_limits:
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
 
 
-def representatives(
-    X: Array,
-    moments: Callable[[int, Array], Array],
-    logs: Array,
-    most: int,
-    around: float = AROUND,
-) -> tuple[Ints, Array]:
+def check_points(X: Array, around: float = AROUND) -> Array:
+    """Return N_CHECK_POINTS places in a box that is `around` times as wide as X (N, n_in)."""
+    middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
+    reach = 0.5 * around * np.ptp(X, axis=0)
+    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
+    return np.asarray(middle + (2.0 * unit - 1.0) * reach)
+
+
+def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array]:
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    The means of f and f² at N_CHECK_POINTS places around the data, averaged over the chosen
-    settings, equal their averages over all settings along the most - 1 directions in which they
-    vary most. By Carathéodory's theorem `most` settings suffice for that. Non-negative least
-    squares finds them.
+    The means of f and of f² at some places, averaged over the chosen settings, equal their averages
+    over all settings along the most - 1 directions in which they vary most. By Carathéodory's
+    theorem `most` settings suffice for that. Non-negative least squares finds them.
 
     Args:
-        X: Training inputs, (N, n_in).
-        moments: Function of the index of a setting and of places (n, n_in), which returns the means
-            of f and of f² there, (2 n,).
+        moments: Means of f and of f² at n places under each setting, (S, 2 n). Those of settings
+            that `noticeable` leaves out have no effect.
         logs: Logarithms of the weights of the settings, (S,).
         most: Number of settings to choose.
-        around: Width of the box of the places, relative to that of the data.
 
     Returns:
         Indices of the chosen settings, (most,), and their weights, (most,), which sum to 1. If
         fewer settings suffice, some are repeated with weight zero.
     """
-    middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
-    reach = 0.5 * around * np.ptp(X, axis=0)
-    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
-    places = middle + (2.0 * unit - 1.0) * reach
-    seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
+    seen = np.flatnonzero(noticeable(logs))
     weights = softmax(logs[seen])
-    rows = np.array([moments(s, places) for s in seen]).T
+    rows = moments[seen].T
     # A moment may be zero: the mean of f, for data that contradict each other without noise.
     sizes = np.sqrt(rows**2 @ weights)
     rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
@@ -75,6 +69,11 @@ def representatives(
     # If fewer settings suffice, the repeated ones have weight zero.
     kept = np.where(np.arange(most) < len(found), shares[chosen], 0.0)
     return seen[chosen], kept / kept.sum()
+
+
+def noticeable(logs: Array) -> NDArray[np.bool_]:
+    """Return whether each weight counts, from the logarithms of the weights (S,)."""
+    return np.asarray(logs > logs.max() + np.log(NEGLIGIBLE))
 
 
 def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -> int:

@@ -75,7 +75,7 @@ class MixturePrior(FunctionPrior):
             raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
         for component in self.components:
             component.check_set()
-        for name in ("mean", "n_outputs", "features", "bounds"):
+        for name in ("mean", "n_outputs", "active_dims", "bounds"):
             values = [getattr(component, name) for component in self.components]
             free = name == "mean" and all(map(_is_curved, values))
             if not free and not all(same(value, values[0]) for value in values):

@@ -49,8 +49,8 @@ class GaussianProcessPrior(FunctionPrior):
             Parameters that are None are open: `GPRegressor` and `evidence.fit_prior` estimate them.
         n_outputs: Number of outputs. None takes it from the parameters that have an entry for each
             output; without them there is one output.
-        features: Indices of the inputs that the kernel uses, or such a list for each output; None
-            uses all.
+        active_dims: Indices of the inputs that the kernel uses, or such a list for each
+            output; None uses all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
 
     Examples:
@@ -66,7 +66,7 @@ class GaussianProcessPrior(FunctionPrior):
     mean: float | Sequence[float] | Callable[[Array], ArrayLike] | RandomMean = 0.0
     kernel: sk.Kernel | Sequence[sk.Kernel] = field(default_factory=RBF)
     n_outputs: int = None  # type: ignore[assignment]  # an integer once the prior is made
-    features: Sequence[int] | Sequence[Sequence[int]] | None = None
+    active_dims: Sequence[int] | Sequence[Sequence[int]] | None = None
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
@@ -110,11 +110,11 @@ class GaussianProcessPrior(FunctionPrior):
 
     def _features_by_name(self) -> dict[str, Any]:
         """Return the lists of inputs, with the names that error messages use."""
-        if self.features is None:
+        if self.active_dims is None:
             return {}
         if not self._per_output:
-            return {"features": self.features}
-        return {f"features[{j}]": chosen for j, chosen in enumerate(self.features)}
+            return {"active_dims": self.active_dims}
+        return {f"active_dims[{j}]": chosen for j, chosen in enumerate(self.active_dims)}
 
     def _check_bounds(self) -> None:
         """Raise ValueError unless the bounds are a pair, each a number or a sequence."""
@@ -132,7 +132,7 @@ class GaussianProcessPrior(FunctionPrior):
             for name, value in (
                 ("mean", self.mean),
                 ("kernel", self.kernel),
-                ("features", self.features if self._per_output else None),
+                ("active_dims", self.active_dims if self._per_output else None),
                 ("bounds[0]", self.bounds[0]),
                 ("bounds[1]", self.bounds[1]),
             )
@@ -175,15 +175,19 @@ class GaussianProcessPrior(FunctionPrior):
     @property
     def alike(self) -> list[int]:
         """For each output, the index of the first output with the same kernel and features."""
-        features: Any = self.features if self._per_output else [self.features] * self.n_outputs
+        features: Any = (
+            self.active_dims if self._per_output else [self.active_dims] * self.n_outputs
+        )
         pairs = [(np.ravel(f).tolist(), k) for f, k in zip(features, self.kernels, strict=True)]
         return [pairs.index(pair) for pair in pairs]
 
     @property
     def _per_output(self) -> bool:
-        return is_row(self.features) and len(self.features) > 0 and is_row(self.features[0])
+        return (
+            is_row(self.active_dims) and len(self.active_dims) > 0 and is_row(self.active_dims[0])
+        )
 
-    def features_of(self, output: int, n_features: int) -> list[int]:
+    def active_dims_of(self, output: int, n_features: int) -> list[int]:
         """Return the inputs that the kernel of one output uses.
 
         Args:
@@ -194,14 +198,14 @@ class GaussianProcessPrior(FunctionPrior):
             Indices of the inputs.
 
         Raises:
-            ValueError: If `features` names an input that does not exist.
+            ValueError: If `active_dims` names an input that does not exist.
         """
-        if self.features is None:
+        if self.active_dims is None:
             return list(range(n_features))
-        features = self.features[output] if self._per_output else self.features
+        features = self.active_dims[output] if self._per_output else self.active_dims
         chosen = [int(i) for i in np.ravel(features)]
         if not chosen or min(chosen) < 0 or max(chosen) >= n_features:
-            raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
+            raise ValueError(f"active_dims = {chosen}: must be among 0 to {n_features - 1}")
         return chosen
 
     def of_inputs(self, X: Array) -> GaussianProcessPrior:
@@ -217,7 +221,7 @@ class GaussianProcessPrior(FunctionPrior):
             ValueError: If a kernel parameter has the wrong number of entries, or open slopes belong
                 only to constant inputs.
         """
-        features = [self.features_of(j, X.shape[1]) for j in range(self.n_outputs)]
+        features = [self.active_dims_of(j, X.shape[1]) for j in range(self.n_outputs)]
         pairs = zip(self.kernels, features, strict=True)
         return replace(self, kernel=[of_inputs(k, varies(X[:, seen])) for k, seen in pairs])
 
@@ -234,7 +238,7 @@ class GaussianProcessPrior(FunctionPrior):
 
         Raises:
             ValueError: If points or values of the kernel are not finite, if A and B differ in their
-                number of inputs, or if the output or an input of `features` does not exist.
+                number of inputs, or if the output or an input of `active_dims` does not exist.
         """
         if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
             raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
@@ -242,7 +246,7 @@ class GaussianProcessPrior(FunctionPrior):
         B = seen_points("B", B)
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
-        chosen = self.features_of(output, A.shape[1])
+        chosen = self.active_dims_of(output, A.shape[1])
         A, B = A[:, chosen], B[:, chosen]
         K = np.asarray(self.kernels[output](A, B))
         check_finite(self.kernels[output], K, A, B)
@@ -258,7 +262,7 @@ class GaussianProcessPrior(FunctionPrior):
             ValueError: If one of these conditions is violated.
         """
         for j, kernel in enumerate(self.kernels):
-            points = X[:CHECKED, self.features_of(j, X.shape[1])]
+            points = X[:CHECKED, self.active_dims_of(j, X.shape[1])]
             K = np.asarray(kernel(points))
             diagonal = np.asarray(kernel.diag(points))
             largest = NEGLIGIBLE * np.abs(K).max()
@@ -287,7 +291,7 @@ class GaussianProcessPrior(FunctionPrior):
         """
         self.check_set()
         X = seen_points("X", X)
-        seen = [X[:, self.features_of(j, X.shape[1])] for j in range(self.n_outputs)]
+        seen = [X[:, self.active_dims_of(j, X.shape[1])] for j in range(self.n_outputs)]
         variances = []
         for kernel, points in zip(self.kernels, seen, strict=True):
             variances.append(kernel.diag(points))

@@ -27,11 +27,10 @@ from bnn._validation import (
     filled,
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
-from bnn.gp.evidence.groups import found_for
-from bnn.gp.evidence.mixture import KINDS, found_model
+from bnn.gp.evidence.estimates import noise_beside_prior
+from bnn.gp.evidence.model import KINDS, estimated_model
+from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
-from bnn.gp.evidence.scaling import SearchData
-from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import (
@@ -202,13 +201,14 @@ class GPRegressor(PredictiveRegressor):
         factors = None
         open_prior = self.open_prior_ if keep_prior else None
         if prior is None and self.mean is not None:
-            data = SearchData(X, y, {"mean": self._checked_mean()}, noise_known=data_noise)
-            prior, noise, factors = found_model(data, setting, restarts=RESTARTS)
+            form = MeanForm.checked(X, y, self._checked_mean())
+            model = estimated_model(X, y, setting, data_noise, form=form, restarts=RESTARTS)
+            prior, noise, factors = model
         elif prior is None:
-            prior, noise, factors = found_for(X, y, setting, data_noise)
+            prior, noise, factors = estimated_model(X, y, setting, data_noise)
         elif _is_open(prior):
             kind = "constant" if setting is None and not known_std else setting
-            model = found_for(X, y, kind, data_noise, prior=prior, restarts=RESTARTS)
+            model = estimated_model(X, y, kind, data_noise, prior=prior, restarts=RESTARTS)
             of_rows = [prior.of_inputs(X[rows]) for rows in ~np.isnan(y.T)]
             open_prior = replace(prior, kernel=[p.kernels[j] for j, p in enumerate(of_rows)])
             prior, noise, factors = model
@@ -218,8 +218,8 @@ class GPRegressor(PredictiveRegressor):
         noise = kept_noise(noise, X.shape[1], n_outputs)
         covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
-            so_far = self._factors_kept(X, y) if keep_prior else factors
-            noise, factors = _tails(prior, noise, X, y, covariances, so_far)
+            so_far = self._factors_of_last_fit(X, y) if keep_prior else factors
+            noise, factors = _tails(prior, noise, X, y, so_far)
         else:
             warn_of_excess(covariances, y, stacklevel=5)
         factors = np.ones(len(X)) if factors is None else factors
@@ -261,7 +261,7 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"mean was fitted to columns {names}: {needed}")
         return mean
 
-    def _factors_kept(self, X: Array, y: Array) -> Array:
+    def _factors_of_last_fit(self, X: Array, y: Array) -> Array:
         """Return E λ_i, (N,), of the last fit for its rows; NaN for new rows."""
         last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
         factors = {row.tobytes(): factor for row, factor in last}
@@ -484,17 +484,17 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
 
 
 def _tails(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, start: Array, kept: Array | None
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, fixed: Array | None
 ) -> tuple[StudentNoise, Array]:
     """Return the noise with a number for ν, and E λ_i, (N,).
 
-    `kept` has the E λ_i that are kept, and NaN for those to be estimated; None estimates all.
+    `fixed` has the E λ_i that stay as they are, and NaN for those to be estimated; None estimates
+    all.
     """
-    if kept is not None and not np.isnan(kept).any():
-        return noise, kept
-    title = "precision factors"
-    with_freedom, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=kept)
-    return with_freedom, factors
+    if fixed is not None and not np.isnan(fixed).any():
+        return noise, fixed
+    tails = factors_of(prior, noise, X, y, title="precision factors", fixed=fixed)
+    return replace(noise, df=tails.freedom), tails.factors
 
 
 def _check_rows(name: str, X: Array) -> None:

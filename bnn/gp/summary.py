@@ -43,7 +43,7 @@ def prior_rows(
     sums: dict[tuple[str, int], Array] = {}
     for own, component in zip(weights, components, strict=True):
         for j, kernel in enumerate(component.kernels):
-            features = component.features_of(j, len(inputs))
+            features = component.active_dims_of(j, len(inputs))
             for name, lengths in _scales(kernel):
                 scales = np.broadcast_to(lengths, len(features)) / ranges[features]
                 for i, scale in zip(features, scales, strict=True):
@@ -84,7 +84,7 @@ def open_rows(
     weights = np.ones((1, given.n_outputs)) if shares is None else shares
     rows: dict[str, list[str]] = {}
     for j, template in enumerate(given.kernels):
-        names = [inputs[i] for i in given.features_of(j, len(inputs))]
+        names = [inputs[i] for i in given.active_dims_of(j, len(inputs))]
         found = [[*_numbered_parts(component.kernels[j])] for component in components]
         for number, (kind, part) in enumerate(_numbered_parts(template)):
             for name in part.open_fields() if isinstance(part, Kernel) else ():

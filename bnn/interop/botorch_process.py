@@ -97,7 +97,7 @@ class _Processes:
         self.different = sorted(set(self.alike))
         priors = [each.prior for each in posteriors]
         self.kernels = [
-            (p.kernels[j], p.features_of(j, n_in)) for j in self.different for p in priors
+            (p.kernels[j], p.active_dims_of(j, n_in)) for j in self.different for p in priors
         ]
         for kernel, seen in self.kernels:  # raises an error if there is no gradient
             kernel_gradient(kernel, first.X[:1, seen], first.X[:1, seen])

@@ -72,12 +72,12 @@ def checked_tails(
 
     Examples:
         >>> import bnn
-        >>> bnn.noise.checked_tails(bnn.StudentNoise(0.1), n_inputs=1, n_outputs=1).freedom
+        >>> bnn.noise.checked_tails(bnn.StudentNoise(0.1), n_inputs=1, n_outputs=1).df
     """
     if not isinstance(noise, StudentNoise):
         return checked_noise(noise, n_inputs, n_outputs)
     kept = checked_noise(noise.noise, n_inputs, n_outputs)
-    return kept if noise.freedom == np.inf else replace(noise, noise=kept)
+    return kept if noise.df == np.inf else replace(noise, noise=kept)
 
 
 def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:

@@ -37,7 +37,7 @@ class StudentNoise(Short):
 
     Attributes:
         noise: Covariance of the noise: standard deviations, Σ_noise or a HeteroscedasticNoise.
-        freedom: Degrees of freedom ν > 2; infinity is Gaussian noise, and 1e8 or more counts as
+        df: Degrees of freedom ν > 2; infinity is Gaussian noise, and 1e8 or more counts as
             infinity. None: `GPRegressor` estimates them.
 
     Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
@@ -48,13 +48,13 @@ class StudentNoise(Short):
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
         >>> y[3] = 9.0  # an outlier
-        >>> model = bnn.GPRegressor(noise=bnn.StudentNoise(0.1, freedom=3.0)).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=bnn.StudentNoise(0.1, df=3.0)).fit(X, y)
         >>> int(model.factors_.argmin())
         3
     """
 
     noise: Noise
-    freedom: float | None = None
+    df: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, HeteroscedasticNoise):
@@ -62,20 +62,20 @@ class StudentNoise(Short):
             n_out, n_points = (values.shape[-1], len(values)) if values.ndim else (1, None)
             noise_covariance(values, n_out, n_points)
         object.__setattr__(self, "noise", own_copy(self.noise))
-        if self.freedom is None or (isinstance(self.freedom, float) and self.freedom == np.inf):
+        if self.df is None or (isinstance(self.df, float) and self.df == np.inf):
             return
-        check_positive(freedom=self.freedom)
-        if self.freedom <= 2.0:
-            raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
-        if self.freedom >= GAUSSIAN:
-            object.__setattr__(self, "freedom", np.inf)
+        check_positive(df=self.df)
+        if self.df <= 2.0:
+            raise ValueError(f"df = {self.df}: must be > 2, or None")
+        if self.df >= GAUSSIAN:
+            object.__setattr__(self, "df", np.inf)
 
     @property
     def degrees(self) -> float:
         """Return ν; ValueError if it has not been estimated."""
-        if self.freedom is None:
-            raise ValueError("freedom = None: must be a number, such as the estimate in noise_")
-        return self.freedom
+        if self.df is None:
+            raise ValueError("df = None: must be a number, such as the estimate in noise_")
+        return self.df
 
 
 def scaled(noise: StudentNoise, covariances: Array) -> Array:

@@ -54,7 +54,9 @@ from bnn.paths.material_points import (
     PHASES,
     PhaseProperties,
     checked_bounds,
+    checked_names,
     checked_paths,
+    column,
     moduli,
     scaled,
 )
@@ -62,7 +64,7 @@ from bnn.paths.return_mapping import History, Matrix, advance
 from bnn.storage import storable
 from bnn.storage.values import NotStored, dataclass_fields, kept
 
-# Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres relative to the strain of the RVE
+# Inputs (n, n_in) → (n, 2, 3, 3), the strains of matrix and fibres relative to that of the RVE
 Concentration = Callable[[Array], Array]
 ELASTIC = 3  # features that are linear in the strain
 _STIFFNESS = 3e3  # MPa, stress of these features at a strain of 1
@@ -102,11 +104,11 @@ class MaterialPointBasis(Short):
     """A basis of material points around a mean-field model.
 
     Attributes:
-        concentration: Function of inputs (n, 4) that returns the strains (n, 2, 3, 3) of matrix and
-            fibres relative to the strain of the RVE, such as `fe_data.strain_concentration`.
-        bounds: (2, 4) lower and upper bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which are
-            scaled from these bounds to [-1, 1]. Both bounds are equal if an input is fixed, such as
-            b_m and c_m of a single matrix.
+        concentration: Function of inputs (n, n_in) that returns the strains (n, 2, 3, 3) of matrix
+            and fibres relative to the strain of the RVE, such as `fe_data.strain_concentration`.
+        bounds: (2, n_in) lower and upper bounds of the inputs, which are scaled from these bounds
+            to [-1, 1]. Both bounds are equal if an input is fixed, such as b_m and c_m of a single
+            matrix.
         phases: Elasticity and initial yield stress.
         n_points: Number of points R; each also has three mirror images.
         fluctuation: Standard deviation φ of the strains of the points, relative to the mean strain
@@ -116,9 +118,12 @@ class MaterialPointBasis(Short):
         seed: Seed of the points.
         first_yield: κ >= 1, the smallest strain at which a point yields, relative to the strain at
             which the mean-field model yields in the same direction.
+        inputs: Names of the n_in inputs, in the order of the columns of X. The laws of the phases
+            need vf, E_f_GPa, b_m_MPa and c_m. Any other input, such as a scatter of the radii, acts
+            on the weights, and on the strains if `concentration` uses it.
 
     Raises:
-        ValueError: If an attribute is out of its range, or bounds do not have the shape (2, 4).
+        ValueError: If an attribute is out of its range, or bounds do not have the shape (2, n_in).
 
     Examples:
         >>> import numpy as np
@@ -140,6 +145,7 @@ class MaterialPointBasis(Short):
     hardening_spread: float = 0.5
     seed: int = 0
     first_yield: float = 1.1
+    inputs: tuple[str, ...] = INPUTS
 
     def __post_init__(self) -> None:
         if not callable(self.concentration) and not isinstance(self.concentration, NotStored):
@@ -150,7 +156,8 @@ class MaterialPointBasis(Short):
         if self.first_yield < 1.0:
             words = "must be at least 1, or members gain energy in small cycles"
             raise ValueError(f"first_yield = {self.first_yield!r}: {words}")
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        object.__setattr__(self, "inputs", checked_names(self.inputs))
+        object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.inputs))
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the attributes as they are saved to a file."""
@@ -169,7 +176,7 @@ class MaterialPointBasis(Short):
     @property
     def n_weights(self) -> int:
         """Number of weights θ of a member: per feature a constant and a slope for each input."""
-        return self.n_features * (1 + len(INPUTS))
+        return self.n_features * (1 + len(self.inputs))
 
     @cached_property
     def _draws(self) -> tuple[Array, Array, Array]:
@@ -203,26 +210,26 @@ class MaterialPointBasis(Short):
         return M
 
     def factors(self, X: Array) -> Array:
-        """Return the factors of the five weights of each feature.
+        """Return the factors of the 1 + n_in weights of each feature.
 
         Args:
-            X: Inputs (n, 4).
+            X: Inputs (n, n_in).
 
         Returns:
-            v_f (1, x), (n, 5), with inputs x scaled to [-1, 1].
+            v_f (1, x), (n, 1 + n_in), with inputs x scaled to [-1, 1].
 
         Raises:
             ValueError: If an input with two equal bounds has another value.
         """
-        x = scaled(X, self.bounds)
-        found: Array = X[:, :1] * np.column_stack([np.ones(len(X)), x])
+        x = scaled(X, self.bounds, self.inputs)
+        found: Array = column(X, self.inputs, "vf")[:, None] * np.column_stack([np.ones(len(X)), x])
         return found
 
     def concentrations(self, X: Array) -> Array:
         """Evaluate the function `concentration`, and check its result.
 
         Args:
-            X: Inputs (n, 4).
+            X: Inputs (n, n_in).
 
         Returns:
             Strains of matrix and fibres relative to the strain of the RVE, (n, 2, 3, 3).
@@ -243,7 +250,7 @@ class MaterialPointBasis(Short):
         """Return the material points of RVEs.
 
         Args:
-            X: Inputs (n, 4).
+            X: Inputs (n, n_in).
             A: Mean strains of matrix and fibres relative to the RVE, (n, 2, 3, 3).
 
         Returns:
@@ -254,14 +261,14 @@ class MaterialPointBasis(Short):
         return Points(
             np.concatenate([A[:, :1], images @ A[:, :1]], axis=1),
             self.phases.sigma_y0_MPa * _with_images(of_yield),
-            X[:, 2, None] * _with_images(of_hardening),
+            column(X, self.inputs, "b_m_MPa")[:, None] * _with_images(of_hardening),
         )
 
     def features(self, X: ArrayLike, strain: ArrayLike) -> Features:
         """Compute the stresses of the mean-field model and of the points along strain paths.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
             strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
 
         Returns:
@@ -271,7 +278,7 @@ class MaterialPointBasis(Short):
             ValueError: If shapes do not match, a number is not finite, an input is out of its
                 range, or a strain is above 0.5.
         """
-        X, strain = checked_paths(X, strain)
+        X, strain = checked_paths(X, strain, names=self.inputs)
         A = self.concentrations(X)
         points = self.points(X, A)
         engineering = strain * ENGINEERING
@@ -283,7 +290,8 @@ class MaterialPointBasis(Short):
         of_points = np.einsum("nrij,ntri->ntrj", points.B, stress)
         # S₀ = (1 - v_f) A_mᵀ s + the linear part
         linear = np.einsum("nij,ntj->nti", self.linear_stiffness(X, A), engineering)
-        mean_fields = (1.0 - X[:, 0, None, None]) * of_points[:, :, 0] + linear
+        vf = column(X, self.inputs, "vf")[:, None, None]
+        mean_fields = (1.0 - vf) * of_points[:, :, 0] + linear
         elastic = np.einsum("eij,ntj->ntei", stiffness_basis(), engineering)
         # ψ_r = 1/4 Σ_g ψ_rg
         of_images = of_points[:, :, 1:].reshape(*p.shape, self.n_points, len(IMAGES), 3)
@@ -301,7 +309,7 @@ class MaterialPointBasis(Short):
             torch.full((n * P,), mu, dtype=torch.float64),
             torch.as_tensor(np.tile(points.yield_stress, n)),
             torch.as_tensor(points.hardening.reshape(-1)),
-            torch.as_tensor(np.repeat(X[:, 3], P)),
+            torch.as_tensor(np.repeat(column(X, self.inputs, "c_m"), P)),
         )
         history = History.at_rest(n * P)
         stress = np.empty((n, T, P, 3))
@@ -317,15 +325,15 @@ class MaterialPointBasis(Short):
         """Return the stiffness of the mean-field model without the matrix's deviatoric stress.
 
         Args:
-            X: Inputs (n, 4).
+            X: Inputs (n, n_in).
             A: Mean strains of matrix and fibres relative to the RVE, (n, 2, 3, 3).
 
         Returns:
             (n, 3, 3) [MPa], for strains xx, yy, engineering xy.
         """
-        vf = X[:, 0, None, None]
+        vf = column(X, self.inputs, "vf")[:, None, None]
         K_m, _ = moduli(1e3 * self.phases.E_m_GPa, self.phases.nu_m)
-        K_f, G_f = moduli(1e3 * X[:, 1], self.phases.nu_f)
+        K_f, G_f = moduli(1e3 * column(X, self.inputs, "E_f_GPa"), self.phases.nu_f)
         # C = K I Iᵀ + 2 G Dev for strains with engineering shear
         trace = np.array([1.0, 1.0, 0.0])
         volume = np.outer(trace, trace)

@@ -48,7 +48,7 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.paths.bank import Concentration, MaterialPointBasis
-from bnn.paths.material_points import INPUTS, checked_inputs, checked_paths
+from bnn.paths.material_points import checked_inputs, checked_paths, column
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import kept
@@ -78,7 +78,7 @@ class _Data(NamedTuple):
 
     residual: Array  # (n, T, 3) y - S₀ [MPa]
     points: Array  # (n, T, R + 3, 3) M ψ
-    factors: Array  # (n, 5) v_f (1, x)
+    factors: Array  # (n, 1 + n_in) v_f (1, x)
     std: Array  # (n, T, 3) standard deviation of δ + ε [MPa]
     lengths: Array  # (n, T) strain travelled; _ELSEWHERE for steps at rest
 
@@ -87,7 +87,7 @@ class _Group(NamedTuple):
     """Paths of equal length."""
 
     rows: list[int]  # row numbers of the paths
-    X: Array  # (n, 4)
+    X: Array  # (n, n_in)
     strain: Array  # (n, T, 3)
 
 
@@ -100,7 +100,8 @@ class StrainPathEnsemble(Short, StoredModel):
     (T_i, 3); results are then lists, too.
 
     Args:
-        bank: Mean-field model and basis of R material points, which define the prior.
+        bank: Mean-field model and basis of R material points, which define the prior. Its `inputs`
+            are the names of the n_in columns of X.
         scatter: Scatter of RVEs between microstructures.
         model_error: ρ, the standard deviation of the model error δ relative to that of the scatter
             ε, at a volume fraction of one after yielding (u = 1).
@@ -110,11 +111,11 @@ class StrainPathEnsemble(Short, StoredModel):
     Attributes:
         hyperparameters_: τ and λ.
         largest_strain_: Largest component of the strain in training.
-        members_: θ of the members, (K, 5 (R + 3)).
-        mean_: Posterior mean m of θ, (5 (R + 3),).
+        members_: θ of the members, (K, (1 + n_in) (R + 3)).
+        mean_: Posterior mean m of θ, ((1 + n_in) (R + 3),).
         root_: Square root of the posterior covariance, C = root rootᵀ.
         phase_strains_: Strains that `bank.concentration` returns at the corners of its bounds,
-            (16, 2, 3, 3). `load` compares them with those of the function that it is given.
+            (2^n_in, 2, 3, 3). `load` compares them with those of the function that it is given.
 
     Raises:
         ValueError: If an argument is out of its range or of another type.
@@ -156,6 +157,9 @@ class StrainPathEnsemble(Short, StoredModel):
         """Raise ValueError if an argument is out of its range or of another type."""
         check_kind("bank", self.bank, MaterialPointBasis)
         check_kind("scatter", self.scatter, PathScatter)
+        if self.scatter.inputs != self.bank.inputs:
+            wanted = f"must be those of the basis, {self.bank.inputs}"
+            raise ValueError(f"scatter.inputs = {self.scatter.inputs}: {wanted}")
         check_not_negative(model_error=self.model_error)
         check_count("n_members", self.n_members, 1)
 
@@ -166,7 +170,7 @@ class StrainPathEnsemble(Short, StoredModel):
         """Fit to simulated paths.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
             stress: Stress xx, yy, xy [MPa], of the same shapes as strain.
             replicates: Number of microstructures over which each stress is averaged.
@@ -183,7 +187,7 @@ class StrainPathEnsemble(Short, StoredModel):
                 or the units probably differ from those of the basis.
         """
         check_count("replicates", replicates, 1)
-        groups = _grouped(X, strain)
+        groups = _grouped(X, strain, self.bank.inputs)
         stresses = _like("stress", stress, groups)
         data = [
             self._data(group.X, group.strain, each, replicates)
@@ -198,7 +202,7 @@ class StrainPathEnsemble(Short, StoredModel):
         projected = W.T @ y
         n_features = self.bank.n_features
         self.hyperparameters_ = _most_likely(gram, projected, n_features)
-        deviations = _prior_deviations(n_features, *self.hyperparameters_)
+        deviations = _prior_deviations(len(gram), n_features, *self.hyperparameters_)
         mean, root = _posterior(gram, projected, deviations)
         _warn_of_misfit(y - W @ mean)
         self.largest_strain_ = max(float(np.abs(group.strain).max()) for group in groups)
@@ -214,7 +218,7 @@ class StrainPathEnsemble(Short, StoredModel):
         """Predict the mean stress over microstructures: the mean of infinitely many members.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
             return_std: Whether to also return standard deviations, which combine θ and δ.
             include_noise: Whether the standard deviations are for a single RVE, which adds the
@@ -247,7 +251,7 @@ class StrainPathEnsemble(Short, StoredModel):
         """Predict the stress of RVEs with each member.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
 
         Returns:
@@ -267,17 +271,17 @@ class StrainPathEnsemble(Short, StoredModel):
             parts = []
             for inputs, path in _chunks(group):
                 features = self.bank.features(inputs, path)
-                weights = self.cell_weights(inputs)
+                weights = self.rve_weights(inputs)
                 points = np.einsum("ntrj,knr->kntj", features.points, weights)
                 parts.append(features.mean_fields + points)
             found.append(np.concatenate(parts, axis=1))
         return _in_order(groups, found, axis=1)
 
-    def cell_weights(self, X: ArrayLike) -> Array:
+    def rve_weights(self, X: ArrayLike) -> Array:
         """Return each member's weights of the features of RVEs.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
 
         Returns:
             v_f θ_r(x), (K, n, R + 3).
@@ -285,8 +289,8 @@ class StrainPathEnsemble(Short, StoredModel):
         Raises:
             ValueError: If X has another shape, or an input is out of its range.
         """
-        factors = self.bank.factors(checked_inputs(X))
-        found: Array = np.einsum("krm,nm->knr", _by_feature(self.members_), factors)
+        factors = self.bank.factors(checked_inputs(X, self.bank.inputs))
+        found: Array = np.einsum("krm,nm->knr", self._by_feature(self.members_), factors)
         return found
 
     def stored_fields(self) -> dict[str, Any]:
@@ -303,7 +307,7 @@ class StrainPathEnsemble(Short, StoredModel):
             "mean_": (d,),
             "root_": (d, d),
             "members_": (self.n_members, d),
-            "phase_strains_": (2 ** len(INPUTS), 2, 3, 3),
+            "phase_strains_": (2 ** len(self.bank.inputs), 2, 3, 3),
         }
         for name, shape in shapes.items():
             values = as_finite(name, getattr(self, name))
@@ -339,7 +343,7 @@ class StrainPathEnsemble(Short, StoredModel):
     def _checked(self, X: ArrayLike, strain: PathsLike) -> list[_Group]:
         if self.hyperparameters_ is None:
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
-        groups = _grouped(X, strain)
+        groups = _grouped(X, strain, self.bank.inputs)
         largest = max(float(np.abs(group.strain).max()) for group in groups)
         if largest > _FAR * self.largest_strain_:
             warnings.warn(
@@ -386,13 +390,18 @@ class StrainPathEnsemble(Short, StoredModel):
 
     def _weights(self, w: Array) -> Array:
         """Return θ = M w, (..., d)."""
-        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, _by_feature(w))
+        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, self._by_feature(w))
         return mixed.reshape(w.shape)
+
+    def _by_feature(self, theta: Array) -> Array:
+        """Reshape weights (..., d) to (..., R + 3, 1 + n_in)."""
+        return theta.reshape(*theta.shape[:-1], self.bank.n_features, -1)
 
     def _variance(self, X: Array, sigma: Array, utilisation: Array, of_scatter: float) -> Array:
         """Return the variance of δ plus `of_scatter` times that of ε, (n, T, 3) [MPa²]."""
         # At rest σ² / u is zero, because σ has the factor u.
-        slower = X[:, 0, None, None] * np.maximum(utilisation, _LEAST)[..., None]
+        vf = column(X, self.bank.inputs, "vf")[:, None, None]
+        slower = vf * np.maximum(utilisation, _LEAST)[..., None]
         variance: Array = sigma**2 * (self.model_error**2 / slower + of_scatter)
         return variance
 
@@ -413,16 +422,16 @@ class StrainPathEnsemble(Short, StoredModel):
         return np.array(members)
 
 
-def _grouped(X: ArrayLike, strain: PathsLike) -> list[_Group]:
+def _grouped(X: ArrayLike, strain: PathsLike, names: tuple[str, ...]) -> list[_Group]:
     """Check inputs and paths, and return them in groups of equal length."""
-    inputs = checked_inputs(X)
+    inputs = checked_inputs(X, names)
     paths = _listed("strain", strain, len(inputs))
     lengths = np.array([len(path) for path in paths])
     groups = []
     for length in dict.fromkeys(lengths.tolist()):
         rows = np.flatnonzero(lengths == length).tolist()
-        group = checked_paths(inputs[rows], np.stack([paths[row] for row in rows]), rows)
-        groups.append(_Group(rows, *group))
+        strains = np.stack([paths[row] for row in rows])
+        groups.append(_Group(rows, *checked_paths(inputs[rows], strains, rows, names)))
     return groups
 
 
@@ -473,7 +482,7 @@ def _in_order(groups: Sequence[_Group], values: Sequence[Array], axis: int = 0) 
 
 
 def _corners(bounds: Array) -> Array:
-    """Return the corners of the bounds of the inputs, (16, 4)."""
+    """Return the corners of the bounds of the inputs, (2^n_in, n_in)."""
     return np.array(list(product(*bounds.T.tolist())))
 
 
@@ -495,7 +504,7 @@ def _learnt_steps(n_steps: int) -> slice:
 
 
 def _design(points: Array, factors: Array) -> Array:
-    """Return Ψ, the stacked rows of all paths, (3 n T, 5 (R + 3)), from ψ (n, T, R + 3, 3)."""
+    """Return Ψ (3 n T, (1 + n_in) (R + 3)), the rows of all paths, from ψ (n, T, R + 3, 3)."""
     n, T, n_features, _ = points.shape
     # Ψ_(ntj),(rm) = ψ_ntrj factor_nm
     products = np.einsum("ntrj,nm->ntjrm", points, factors)
@@ -503,14 +512,10 @@ def _design(points: Array, factors: Array) -> Array:
     return design
 
 
-def _by_feature(theta: Array) -> Array:
-    """Reshape weights (..., d) to (..., R + 3, 5)."""
-    return theta.reshape(*theta.shape[:-1], -1, 1 + len(INPUTS))
-
-
-def _prior_deviations(n_features: int, tau: float, lam: float) -> Array:
+def _prior_deviations(n_weights: int, n_features: int, tau: float, lam: float) -> Array:
     """Return D½, the prior standard deviations of w in the order of Ψ's columns."""
-    of_one = tau / np.sqrt(n_features) * np.array([1.0] + len(INPUTS) * [lam])
+    n_inputs = n_weights // n_features - 1
+    of_one = tau / np.sqrt(n_features) * np.array([1.0] + n_inputs * [lam])
     return np.tile(of_one, n_features)
 
 
@@ -540,7 +545,7 @@ def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float,
     """Return τ and λ that maximise the evidence times their priors, from Wᵀ W and Wᵀ y."""
 
     def negative(logs: Array) -> float:
-        deviations = _prior_deviations(n_features, *np.exp(logs))
+        deviations = _prior_deviations(len(gram), n_features, *np.exp(logs))
         root = np.linalg.cholesky(_precision(gram, deviations))
         u = solve_triangular(root, deviations * projected, lower=True)
         # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 + constant

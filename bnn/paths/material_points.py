@@ -15,6 +15,7 @@ stresses [MPa] are tensors xx, yy, xy under plane strain.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -25,7 +26,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from bnn._text import Short
-from bnn._validation import LARGEST, Array, as_finite, check_positive
+from bnn._validation import LARGEST, Array, as_finite, check_positive, is_row
 from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
 
@@ -38,14 +39,16 @@ class Allowed(NamedTuple):
     words: str
 
 
-# Inputs of an RVE, in this order, with their physically admissible values
+# Inputs that the laws of the phases need, with their physically admissible values
 ALLOWED = {
     "vf": Allowed(0.0, np.nextafter(1.0, 0.0), "in [0, 1)"),
     "E_f_GPa": Allowed(np.nextafter(0.0, 1.0), LARGEST, "above 0"),
     "b_m_MPa": Allowed(0.0, LARGEST, "at least 0"),
     "c_m": Allowed(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1"),
 }
-INPUTS = tuple(ALLOWED)
+INPUTS = tuple(ALLOWED)  # the inputs of the paper, in its order
+ANY = Allowed(-LARGEST, LARGEST, f"at most {LARGEST:g} in size")  # of any other input
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 LARGEST_STRAIN = 0.5  # limit of each component, because the points assume small strains
 HARDENING = "power"  # name of the hardening law a + b p^c in fe_data
 Modulus = TypeVar("Modulus", Tensor, Array, float)
@@ -143,39 +146,71 @@ def mean_field_stress(
     return found[0].numpy()
 
 
-def checked_bounds(bounds: ArrayLike) -> Array:
+def checked_names(names: object) -> tuple[str, ...]:
+    """Check the names of the inputs of a basis.
+
+    Args:
+        names: Names of the inputs, in the order of the columns of X.
+
+    Returns:
+        The names.
+
+    Raises:
+        ValueError: If a name is not of ASCII letters, digits and _, one occurs twice, or one of vf,
+            E_f_GPa, b_m_MPa and c_m is missing.
+    """
+    if not is_row(names) or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in names):
+        raise ValueError(f"inputs = {names!r:.60}: must be names of letters, digits and _")
+    for name in INPUTS:
+        if name not in names:
+            raise ValueError(f"inputs = {names!r:.60}: must contain {name!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"inputs = {names!r:.60}: must have each name only once")
+    return tuple(names)
+
+
+def column(X: Array, names: Sequence[str], name: str) -> Array:
+    """Return the values (n,) of one input from X (n, n_in), whose columns have these names."""
+    values: Array = X[:, names.index(name)]
+    return values
+
+
+def checked_bounds(bounds: ArrayLike, names: Sequence[str]) -> Array:
     """Check bounds of the inputs.
 
     Args:
-        bounds: (2, 4), lower bounds first; both bounds of a fixed input are equal.
+        bounds: (2, n_in), lower bounds first; both bounds of a fixed input are equal.
+        names: Names of the inputs, (n_in,).
 
     Returns:
         The bounds as finite numbers.
 
     Raises:
-        ValueError: If the shape is not (2, 4), a bound is outside the allowed range of its input,
-            or a lower bound exceeds the upper bound.
+        ValueError: If the shape is not (2, n_in), a bound is outside the allowed range of its
+            input, or a lower bound exceeds the upper bound.
     """
     found = as_finite("bounds", bounds)
-    if found.shape != (2, len(INPUTS)):
-        raise ValueError(f"bounds have shape {found.shape}: must be (2, 4), {', '.join(INPUTS)}")
-    _check_allowed("bounds", found)
-    for name, low, high in zip(INPUTS, *found, strict=True):
+    if found.shape != (2, len(names)):
+        wanted = f"must be (2, {len(names)}), {', '.join(names)}"
+        raise ValueError(f"bounds have shape {found.shape}: {wanted}")
+    _check_allowed("bounds", found, names)
+    for name, low, high in zip(names, *found, strict=True):
         if low > high:
             what = f"bounds of {name} = {low:g}, {high:g}"
             raise ValueError(f"{what}: the lower bound must not be above the upper bound")
     return found
 
 
-def scaled(X: Array, bounds: Array) -> Array:
+def scaled(X: Array, bounds: Array, names: Sequence[str] = INPUTS) -> Array:
     """Scale inputs from their bounds to [-1, 1].
 
     Args:
-        X: Inputs (n, 4).
-        bounds: (2, 4), lower bounds first.
+        X: Inputs (n, n_in).
+        bounds: (2, n_in), lower bounds first.
+        names: Names of the inputs, (n_in,).
 
     Returns:
-        Scaled inputs (n, 4). An input whose bounds are equal is 0.
+        Scaled inputs (n, n_in). An input whose bounds are equal is 0.
 
     Raises:
         ValueError: If an input with equal bounds has another value.
@@ -187,47 +222,54 @@ def scaled(X: Array, bounds: Array) -> Array:
     if others.any():
         i, j = np.argwhere(others)[0]
         what = f"X[{i}, {j}] = {X[i, j]:g}"
-        raise ValueError(f"{what}: both bounds of {INPUTS[j]} are {low[j]:g}")
+        raise ValueError(f"{what}: both bounds of {names[j]} are {low[j]:g}")
     # x = 2 (X - low) / (high - low) - 1
     found: Array = 2.0 * (X - low) / np.where(fixed, 1.0, ranges) - ~fixed
     return np.where(fixed, 0.0, found)
 
 
-def checked_inputs(X: ArrayLike) -> Array:
+def checked_inputs(X: ArrayLike, names: Sequence[str] = INPUTS) -> Array:
     """Check inputs of RVEs.
 
     Args:
-        X: Inputs (N, 4).
+        X: Inputs (N, n_in).
+        names: Names of the inputs, (n_in,).
 
     Returns:
         The inputs as finite numbers.
 
     Raises:
-        ValueError: If X does not have the shape (N, 4), or an input is out of its range.
+        ValueError: If X does not have the shape (N, n_in), or an input is out of its range.
     """
     inputs = as_finite("X", X)
-    if inputs.ndim != 2 or inputs.shape[1] != len(INPUTS):
-        raise ValueError(f"X has shape {inputs.shape}: must be (N, 4), {', '.join(INPUTS)}")
-    _check_allowed("X", inputs)
+    if inputs.ndim != 2 or inputs.shape[1] != len(names):
+        wanted = f"must be (N, {len(names)}), {', '.join(names)}"
+        raise ValueError(f"X has shape {inputs.shape}: {wanted}")
+    _check_allowed("X", inputs, names)
     return inputs
 
 
-def _check_allowed(name: str, inputs: Array) -> None:
+def _check_allowed(argument: str, inputs: Array, names: Sequence[str]) -> None:
     """Raise ValueError, with the first input out of its range, if there is one."""
-    low, high = np.transpose([each[:2] for each in ALLOWED.values()])
+    allowed = [ALLOWED.get(name, ANY) for name in names]
+    low, high = np.transpose([limits[:2] for limits in allowed])
     for i, j in np.argwhere(~((low <= inputs) & (inputs <= high)))[:1]:
-        what = f"{name}[{i}, {j}], {INPUTS[j]} = {inputs[i, j]:g}"
-        raise ValueError(f"{what}: must be {ALLOWED[INPUTS[j]].words}")
+        what = f"{argument}[{i}, {j}], {names[j]} = {inputs[i, j]:g}"
+        raise ValueError(f"{what}: must be {allowed[j].words}")
 
 
 def checked_paths(
-    X: ArrayLike, strain: ArrayLike, rows: Sequence[int] | None = None
+    X: ArrayLike,
+    strain: ArrayLike,
+    rows: Sequence[int] | None = None,
+    names: Sequence[str] = INPUTS,
 ) -> tuple[Array, Array]:
     """Check inputs and strain paths.
 
     Args:
-        X: Inputs (N, 4).
+        X: Inputs (N, n_in).
         strain: Paths (N, T, 3).
+        names: Names of the inputs, (n_in,).
         rows: Row numbers of the paths for error messages, (N,); None means 0 to N - 1.
 
     Returns:
@@ -237,7 +279,7 @@ def checked_paths(
         ValueError: If shapes do not match, a number is not finite, an input is out of its range, or
             a strain is above 0.5.
     """
-    inputs = checked_inputs(X)
+    inputs = checked_inputs(X, names)
     path = as_finite("strain", strain)
     if path.ndim != 3 or len(path) != len(inputs) or path.shape[2] != 3:
         raise ValueError(f"strain has shape {path.shape}: must be ({len(inputs)}, T, 3)")

@@ -26,7 +26,13 @@ from sklearn.preprocessing import StandardScaler
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
 from bnn.paths.bank import MaterialPointBasis
-from bnn.paths.material_points import checked_inputs, checked_paths
+from bnn.paths.material_points import (
+    INPUTS,
+    checked_inputs,
+    checked_names,
+    checked_paths,
+    column,
+)
 from bnn.storage import storable
 
 _NO_FLOW = 1e-3  # added to the plastic strain, so that its logarithm is finite at zero
@@ -43,10 +49,11 @@ class PathScatter(Short):
     Attributes:
         coefficients: (3, 4), c_j0 to c_j3 of the components xx, yy, xy, for variances in MPa².
         length: Strain L over which the correlation of the scatter decays.
+        inputs: Names of the inputs, as of the basis.
 
     Raises:
         ValueError: If coefficients do not have the shape (3, 4) or are not finite, or if the length
-            is not positive.
+            or the names are not allowed.
 
     Examples:
         >>> import numpy as np
@@ -60,6 +67,7 @@ class PathScatter(Short):
 
     coefficients: Array
     length: float = 0.03
+    inputs: tuple[str, ...] = INPUTS
 
     def __post_init__(self) -> None:
         found = as_finite("coefficients", self.coefficients)
@@ -67,12 +75,13 @@ class PathScatter(Short):
             raise ValueError(f"coefficients have shape {found.shape}: must be (3, 4)")
         check_positive(length=self.length)
         object.__setattr__(self, "coefficients", found)
+        object.__setattr__(self, "inputs", checked_names(self.inputs))
 
     def std(self, X: ArrayLike, plastic_strain: ArrayLike, utilisation: ArrayLike) -> Array:
         """Return the standard deviation between microstructures.
 
         Args:
-            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            X: Inputs (n, n_in).
             plastic_strain: (n, T) p of the matrix in the mean-field model, from
                 `MaterialPointBasis.features`.
             utilisation: (n, T) u of the matrix in the mean-field model, also from `features`.
@@ -84,14 +93,16 @@ class PathScatter(Short):
             ValueError: If shapes do not match, a number is not finite, an input is out of its
                 range, or an RVE has no fibres.
         """
-        X = checked_inputs(X)
+        X = checked_inputs(X, self.inputs)
         p = as_finite("plastic_strain", plastic_strain)
         if p.ndim != 2 or len(p) != len(X):
             raise ValueError(f"plastic_strain has shape {p.shape}: must be ({len(X)}, T)")
         u = as_finite("utilisation", utilisation)
         if u.shape != p.shape:
             raise ValueError(f"utilisation has shape {u.shape}: must be {p.shape}")
-        found: Array = u[..., None] * np.exp(0.5 * _regressors(X, p) @ self.coefficients.T)
+        found: Array = u[..., None] * np.exp(
+            0.5 * _regressors(X, p, self.inputs) @ self.coefficients.T
+        )
         return found
 
 
@@ -107,7 +118,7 @@ def fit_scatter(
 
     Args:
         bank: Basis, for the plastic strain and the utilisation in the mean-field model.
-        X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+        X: Inputs (n, n_in).
         strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
         stress: (n, R, T, 3) [MPa], of R >= 2 microstructures for each row of X.
         length: Strain L over which the correlation of the scatter decays.
@@ -133,7 +144,7 @@ def fit_scatter(
         >>> bool(abs(scatter.std(X, np.zeros((6, 5)), np.ones((6, 5))) - 2.0).max() < 1.0)
         True
     """
-    X, strain = checked_paths(X, strain)
+    X, strain = checked_paths(X, strain, names=bank.inputs)
     stress = as_finite("stress", stress)
     if stress.ndim != 4 or stress.shape[1] < 2 or stress[:, 0].shape != strain.shape:
         wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"
@@ -143,7 +154,8 @@ def fit_scatter(
     loaded = features.utilisation.reshape(-1) > _AT_REST
     if not loaded.any():
         raise ValueError("strain: must have a path with loading, stress at rest has no scatter")
-    regressors = _regressors(X, features.plastic_strain).reshape(-1, 4)[loaded, 1:]
+    regressors = _regressors(X, features.plastic_strain, bank.inputs)
+    regressors = regressors.reshape(-1, 4)[loaded, 1:]
     squares = np.square(features.utilisation).reshape(-1, 1)[loaded]
     variances = stress.var(axis=1, ddof=1).reshape(-1, 3)[loaded] / squares + _LEAST_VARIANCE
     scaler = StandardScaler().fit(regressors)
@@ -154,15 +166,16 @@ def fit_scatter(
         slopes = model.coef_ / scaler.scale_
         constant = model.intercept_ - slopes @ scaler.mean_
         coefficients.append([constant, *slopes])
-    return PathScatter(np.array(coefficients), length)
+    return PathScatter(np.array(coefficients), length, bank.inputs)
 
 
-def _regressors(X: Array, p: Array) -> Array:
+def _regressors(X: Array, p: Array, names: tuple[str, ...]) -> Array:
     """Return 1, ln v_f, ln E_f and ln(p + 0.001), (n, T, 4)."""
-    if not (X[:, 0] > 0.0).all():
+    fibres = np.stack([column(X, names, name) for name in ("vf", "E_f_GPa")], axis=-1)
+    if not (fibres[:, 0] > 0.0).all():
         raise ValueError("X: vf must be positive, because an RVE without fibres has no scatter")
     constant = np.ones(p.shape)
-    of_inputs = np.log(X[:, :2])[:, None] + np.zeros((*p.shape, 2))
+    of_inputs = np.log(fibres)[:, None] + np.zeros((*p.shape, 2))
     flow = np.log(np.maximum(p, 0.0) + _NO_FLOW)
     return np.concatenate([constant[..., None], of_inputs, flow[..., None]], axis=-1)
 

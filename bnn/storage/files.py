@@ -19,10 +19,10 @@ from sklearn.exceptions import NotFittedError
 from bnn._version import __version__
 from bnn.storage.reading import as_path
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, unknown_classes
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 FORMAT = "bnn"
-VERSION = 8
+VERSION = 9
 BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # unpacked bytes that are accepted for any size of the file

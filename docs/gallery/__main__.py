@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from fe_data.files.writing import replacing, write_atomic
+from safe_files.writing import replacing, write_atomic
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path(__file__).parent

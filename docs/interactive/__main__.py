@@ -14,8 +14,8 @@ import numpy as np
 import bnn
 import fe_data
 from bnn.noise import replicate_covariance
-from fe_data.files.writing import write_atomic
 from fe_data.schema import INPUT_BOUNDS, INPUTS, output
+from safe_files.writing import write_atomic
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "fe_data" / "datasets"

@@ -195,7 +195,7 @@ def generate(
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants, "strengths": strength or []}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with terminated_like_interrupted():
@@ -336,7 +336,7 @@ def constants(
         remove_earlier,
         write_constants,
     )
-    from fe_data.files.writing import require_own
+    from safe_files.writing import require_own
 
     if out is not None:
         options.require_writable(out.parent)
@@ -369,7 +369,7 @@ def constants(
         remove_earlier(out)
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     show(arrangement(fibres))
-    show(solved.table())
+    show(solved.table(phases.measured))
     number = int((~fibres.is_void).sum())
     if vf and number < ENOUGH_FIBRES:
         few = f"these are the constants of one RVE of {number} fibres"

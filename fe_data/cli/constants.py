@@ -10,13 +10,13 @@ from fe_data.arrays import Floats
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
-from fe_data.files.writing import require_own, write_atomic
 from fe_data.geometry.microstructure import (
     Microstructure,
     hexagonal_distance,
     random_microstructure,
 )
 from fe_data.settings import MAX_SEED, Settings, require_integer
+from safe_files.writing import require_own, write_atomic
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
 BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
@@ -87,6 +87,7 @@ def write_constants(
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,
+        "measured": phases.measured and dataclasses.asdict(phases.measured),
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
         "phases": list(fibres.phases),  # one per fibre
         "height": fibres.height,

@@ -25,11 +25,11 @@ T = TypeVar("T")
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, reference"
 RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 HARDENING_HELP = (
-    "yield stress of the matrix at the plastic strain p, with a = --sigma-y0-MPa, b = b_m and "
+    "yield stress of the matrix at the plastic strain p, with a = --sigma-y0, b = b_m and "
     "c = c_m: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
     + "; table:FILE.csv has the columns plastic_strain, from 0, and stress_MPa. It is linear "
-    "between rows, constant after the last, and replaces --b-m, --c-m and --sigma-y0-MPa"
+    "between rows, constant after the last, and replaces --b-m, --c-m and --sigma-y0"
 )
 RADII_HELP = "distribution of the radii of random fibres: " + "; ".join(
     f"{name} is {law.formula}" for name, law in RADII_LAWS.items()
@@ -117,7 +117,7 @@ Material = Annotated[
     str | None,
     Option(
         metavar="NAME | FILE.yaml",
-        help=f"{MATERIAL_HELP}. They replace --E-f, --b-m, --c-m and the options from --E-m-GPa "
+        help=f"{MATERIAL_HELP}. They replace --E-f, --b-m, --c-m and the options from --E-m "
         "to --hardening, and the general solver is used, which also takes loadings of six "
         "components",
     ),
@@ -157,12 +157,12 @@ def settings(
         float, Number(help="residual at which Newton's method stops, relative to the load [-]")
     ] = Settings.tolerance,
     E_m_GPa: Annotated[
-        float, Number("--E-m-GPa", help="Young's modulus of the matrix [GPa]")
+        float, Number("--E-m", help="Young's modulus of the matrix [GPa]")
     ] = Settings.E_m_GPa,
     nu_m: Annotated[float, Number(help="Poisson ratio of the matrix [-]")] = Settings.nu_m,
     nu_f: Annotated[float, Number(help="Poisson ratio of the fibres [-]")] = Settings.nu_f,
     sigma_y0_MPa: Annotated[
-        float, Number("--sigma-y0-MPa", help="initial yield stress of the matrix [MPa]")
+        float, Number("--sigma-y0", help="initial yield stress of the matrix [MPa]")
     ] = Settings.sigma_y0_MPa,
     hardening: Annotated[
         Any, Option(parser=hardening, metavar="LAW", help=HARDENING_HELP)
@@ -174,7 +174,7 @@ def settings(
     p_sigma_threshold_MPa: Annotated[
         float,
         Number(
-            "--p-sigma-threshold-MPa",
+            "--p-sigma-threshold",
             help="von Mises stress [MPa] above which p_sigma counts the area of fibres",
         ),
     ] = Settings.p_sigma_threshold_MPa,
@@ -245,7 +245,8 @@ def strength(
 
 def phases(text: str) -> "fe_data.Phases":
     """Load phases by the name of a shipped material, or from a file."""
-    if text.endswith((".yaml", ".yml")):
+    is_path = "/" in text or text in {".", ".."}
+    if is_path or text.endswith((".yaml", ".yml")):
         return fe_data.load_phases(path(text))
     return fe_data.named_phases(text)
 
@@ -269,7 +270,7 @@ def design(
     replicates: int | None,
     microstructure: Path | None,
     height: float,
-    material: "fe_data.Phases | None",
+    phases: "fe_data.Phases | None",
 ) -> "fe_data.Design":
     """Make the design of `generate` from the options; a ValueError if they do not fit together."""
     from fe_data.dataset.storage import TABLE
@@ -291,9 +292,9 @@ def design(
     require_other(out / TABLE, inputs, microstructure)
     if microstructure is not None:
         given = fe_data.microstructures_from_file(microstructure, height)
-        return fe_data.design_from_file(inputs, microstructures=given, material=material)
+        return fe_data.design_from_file(inputs, microstructures=given, phases=phases)
     repeats = 1 if replicates is None else replicates
-    return fe_data.design_from_file(inputs, seed, replicates=repeats, material=material)
+    return fe_data.design_from_file(inputs, seed, replicates=repeats, phases=phases)
 
 
 def require_other(output: Path, *read: Path | None) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,14 +25,12 @@ from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
-from fe_data.files import writing
 from fe_data.files.reading import read_file
-from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
-from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
+from fe_data.mechanics.rve import RVESolution, SolverName, as_arguments, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
 from fe_data.settings import (
@@ -45,6 +43,8 @@ from fe_data.settings import (
     require_parameters,
 )
 from fe_data.sparse.solver import chosen_solver
+from safe_files import writing
+from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
@@ -104,14 +104,23 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    given: Any = inputs, microstructure, settings, loading
     choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
     try:
         if isinstance(solver, tuple):
-            rve = solve_material(solver[1], *given, interphase=interphase, drop=drop, **choices)
+            rve = solve_material(
+                solver[1],
+                cast(VolumeFraction, inputs),
+                microstructure,
+                settings,
+                loading,
+                interphase=interphase,
+                drop=drop,
+                **choices,
+            )
         else:
-            rve = solve_rve(*given, solver=solver, **choices)
+            choices |= as_arguments(microstructure)
+            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)

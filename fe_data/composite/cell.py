@@ -305,6 +305,13 @@ class Cell(Short):
             tangent = responses[part.name].tangent()
             self._add_tangent(part, tangent.reshape(*part.weights.shape, self.size, self.size))
 
+    def add_elastic(self, factor: float) -> None:
+        """Add a multiple of the elastic stiffness of the inelastic phases to `system`."""
+        for part in self.inelastic:
+            stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
+            shape = (*part.weights.shape, self.size, self.size)
+            self._add_tangent(part, np.broadcast_to(factor * stiffness, shape))
+
     def _add_tangent(self, part: Part, tangent: Floats) -> None:
         """Add a phase to the tangent, from the tangents (m, q, k, k) at its points."""
         system = self.system

@@ -25,6 +25,7 @@ from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import INTERPHASE, Phases
+from fe_data.composite.measured import Measured
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
@@ -153,11 +154,17 @@ class EffectiveConstants(Short):
         }
         return {name: float(value) for name, value in found.items()}
 
-    def table(self) -> str:
+    def table(self, measured: Measured | None = None) -> str:
         """Return the constants and their bounds as lines of text.
 
         Thermal expansion is left out if no phase expands. If the misfit is above 1 %, the constants
         by direction follow.
+
+        Args:
+            measured: Values of a ply, for another column; strengths follow at the end.
+
+        Returns:
+            The lines.
         """
         lines = ["constant            value     bounds"]
         for item in dataclasses.fields(Constants):
@@ -173,7 +180,20 @@ class EffectiveConstants(Short):
         if self.misfit > _LARGEST_MISFIT:
             lines.append("The misfit is above 1 %: T is a mean over directions. By direction:")
             lines += [f"{name:12s}{value:13.5g}" for name, value in self.by_direction.items()]
-        return "\n".join(lines)
+        return "\n".join(lines if measured is None else _with_measured(lines, measured))
+
+
+def _with_measured(lines: list[str], measured: Measured) -> list[str]:
+    """Add a column of measured values to the lines of a table, and lines of other values."""
+    values = dict(measured)
+    title, *others = lines
+    width = max(len(line) for line in others if line.split()[0] in values) + 3
+    found = [f"{title:{width}s}measured at v_f {measured.vf:g}"]
+    for line in others:
+        value = values.pop(line.split()[0], None)
+        found.append(line if value is None else f"{line:{width}s}{value:.5g}")
+    strengths = [f"measured {name} {value:g}" for name, value in values.items()]
+    return found + strengths
 
 
 def effective_constants(

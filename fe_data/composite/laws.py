@@ -23,10 +23,11 @@ from torch.func import vmap
 from fe_data.arrays import Floats
 from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
-from fe_data.composite.materials import (
+from fe_data.composite.law_checks import check_law, require_pair, require_sizes
+from fe_data.composite.law_registry import (
     CURVE,
     LawEntry,
-    Material,
+    MaterialWithLaw,
     initial_stress,
     is_shipped,
     register,
@@ -72,7 +73,7 @@ def law(
         material has all parameters, `stiffness`, and the duration `dt` of the step [s].
 
     Raises:
-        ValueError: If `fe_data` itself has a law with this name.
+        ValueError: If `fe_data` itself has a law with this name, or a size is not 0 or 6.
 
     Examples:
         >>> import torch
@@ -96,6 +97,7 @@ def law(
         >>> Material(Isotropic(3.0, 0.35), law="perzyna", parameters=creeping).law
         'perzyna'
     """
+    require_sizes(name, state)
 
     def add(update: Update) -> Update:
         if is_shipped(name) and update.__module__ != __name__:
@@ -401,7 +403,7 @@ class MaterialPoints:
         size: Number k of strain components that may be nonzero, 4 or 6; the tangent is (k, k).
     """
 
-    def __init__(self, material: Material, size: int = 6):
+    def __init__(self, material: MaterialWithLaw, size: int = 6):
         entry = material.entry
         if entry.update is None:
             raise ValueError("an elastic material has no history")
@@ -417,6 +419,7 @@ class MaterialPoints:
         if isinstance(elasticity, Isotropic):
             values |= {"shear": elasticity.shear, "bulk": elasticity.bulk}
         self._values = values
+        check_law(material.law, self._step, entry.state)
 
     def rest(self, n: int) -> dict[str, Floats]:
         """Initial state of n points."""
@@ -441,7 +444,11 @@ class MaterialPoints:
     def _step(self, strain: Tensor, state: State, dt: float) -> tuple[Tensor, State]:
         """Stress and state of all points at the end of a step."""
         material = SimpleNamespace(**self._values, dt=dt)
-        stress, new = vmap(lambda e, s: self._update(e, s, material))(strain, state)
+
+        def update(strain: Tensor, state: State) -> tuple[Tensor, State]:
+            return require_pair(self._update(strain, state, material))
+
+        stress, new = vmap(update)(strain, state)
         return stress, new
 
     def differentials(

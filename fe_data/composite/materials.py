@@ -13,18 +13,19 @@ composite. The following file has the two required phases; further phases are `P
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
 
-An optional `interface` next to the phases has the fields of `interface.Interface`.
+An optional `interface` among the phases has the fields of `interface.Interface`. An optional
+`measured` next to `phases` has the fields of `Measured`.
 """
 
 import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from fe_data.arrays import Short, number
 from fe_data.composite.elasticity import (
@@ -34,14 +35,15 @@ from fe_data.composite.elasticity import (
     poisson_across,
 )
 from fe_data.composite.interface import Interface
-from fe_data.files.reading import read_file
+from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
+from fe_data.composite.measured import Measured
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
 
-CURVE = "curve"  # kind of a parameter: yield stress as a function of plastic strain
 EXAMPLES = Path(__file__).with_name("examples")  # shipped files of phases
 INTERPHASE = "interphase"  # name of the phase of a ring around each fibre
 _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
@@ -108,42 +110,14 @@ class YieldStress(Short):
 Curve = YieldStress | HardeningTable
 
 
-class LawEntry(NamedTuple):
-    """A registered law, see `laws.law` for its entries."""
-
-    name: str
-    parameters: dict[str, Any]
-    defaults: dict[str, float]
-    isotropic: bool
-    state: dict[str, int]
-    update: Callable[..., Any] | None
-    first_yield: Callable[[Mapping[str, Any], bool], float] | None = None
-
-
-_LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
-
-
-def register(entry: LawEntry) -> None:
-    """Register a law by its name."""
-    _LAWS[entry.name] = entry
-
-
-def is_shipped(name: str) -> bool:
-    """Return whether `fe_data` itself has registered a law with a name."""
-    entry = _LAWS.get(name)
-    return entry is not None and (
-        entry.update is None or entry.update.__module__ == "fe_data.composite.laws"
-    )
-
-
 def law_entry(name: str) -> LawEntry:
     """Return the law with a name; laws that need PyTorch are imported on first use."""
     require_kind("law", name, str)
-    if name not in _LAWS:
+    if name not in LAWS:
         _import_laws()
-    if name not in _LAWS:
-        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(_LAWS)}")
-    return _LAWS[name]
+    if name not in LAWS:
+        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(LAWS)}")
+    return LAWS[name]
 
 
 def _import_laws() -> None:
@@ -201,7 +175,7 @@ class Material(Short):
     @property
     def entry(self) -> LawEntry:
         """The law."""
-        return _LAWS[self.law]
+        return LAWS[self.law]
 
     def first_yield(self, *, tension: bool) -> float | None:
         """Return the initial yield stress in a uniaxial test.
@@ -211,9 +185,15 @@ class Material(Short):
 
         Returns:
             Yield stress [MPa]; None if the law does not give it.
+
+        Raises:
+            ValueError: If a custom law gives something else.
         """
         known = self.entry.first_yield
-        return None if known is None else known(self.parameters, tension)
+        if known is None:
+            return None
+        what = f"first_yield of law {self.law!r:.60} (tension={tension})"
+        return require_between(what, known(self.parameters, tension), 0.0, _STRESS[1])
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.
@@ -267,13 +247,6 @@ def _restored(
     return Material(elasticity, law, parameters)
 
 
-def initial_stress(curve: Any) -> float:
-    """Yield stress at zero plastic strain [MPa]."""
-    if isinstance(curve, HardeningTable):
-        return float(curve.stress[0])
-    return float(curve.yield_stress_MPa)
-
-
 def _plain_curve(curve: Any) -> dict[str, Any]:
     """Convert a yield stress to a dictionary of plain numbers, as in a file of phases."""
     return json.loads(json.dumps(dataclasses.asdict(curve)))  # type: ignore[no-any-return]
@@ -300,6 +273,7 @@ class Phases(Short):
         fibres: Material of the fibres.
         source: Where the numbers are from.
         others: Materials of further phases by name, see `Microstructure.phases`.
+        measured: Measured values of a ply of these phases. They are not part of `as_dict`.
         interface: Cohesive law between the fibres and what surrounds them, so that fibres can
             debond; None bonds them perfectly.
 
@@ -317,9 +291,11 @@ class Phases(Short):
     fibres: Material
     source: str = ""
     others: Mapping[str, Material] = field(default_factory=dict)
+    measured: Measured | None = None
     interface: Interface | None = None
 
     def __post_init__(self) -> None:
+        require_kind("measured", self.measured, Measured, type(None))
         for name in ("matrix", "fibres"):
             require_kind(name, getattr(self, name), Material)
         require_kind("source", self.source, str)
@@ -538,13 +514,18 @@ def load_phases(path: str | Path) -> Phases:
     path = require_path("path", path)
     try:
         return _phases(parse_yaml(read_file(path, MOST_BYTES)))
+    except UnusualFile as error:
+        what = str(error)
+        raise ValueError(what if what.startswith(str(path)) else f"{path}: {what}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
-    top = _mapping("file", content, {"phases"}, {"source"})
+    if content is None:
+        raise ValueError("it is empty: it must have phases")
+    top = _mapping("file", content, {"phases"}, {"measured", "source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
@@ -554,8 +535,11 @@ def _phases(content: Any) -> Phases:
     interface = None if given is None else _built(Interface, INTERFACE, given)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
+    measured = top.get("measured")
+    if measured is not None:
+        measured = _built(Measured, "measured", measured)
     source = str(top.get("source", ""))
-    return Phases(**named, source=source, others=materials, interface=interface)
+    return Phases(**named, source=source, others=materials, measured=measured, interface=interface)
 
 
 def _material(name: str, content: Any) -> Material:

@@ -12,12 +12,14 @@ from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.loading import AXES, IN_PLANE, Part
-from fe_data.path_following import Averages, IncrementalProblem, Residual
+from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
     from fe_data.composite.laws import Response
 
 Responses = dict[str, "Response"]
+_ITERATIONS = 10  # of Newton's method, before the tangent is damped
+_DAMPED_ITERATIONS = 50
 # Viscosity of the interfaces, as a mean strain. While the mean strain grows by this length, a point
 # that opens by δ_f has an overstress of the normal strength.
 _VISCOSITY = 3e-6
@@ -107,6 +109,9 @@ class IncrementalCell(IncrementalProblem):
             debonding = Debonding(zero, zero, damage, damage, 0.0, none, 0.0, 0.0)
         self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6), debonding)
         self._responses: Responses = {}
+        self._before = self.state
+        if cell.inelastic and cell.interface is None:
+            self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property
     def mean_strain(self) -> Floats:
@@ -223,12 +228,14 @@ class IncrementalCell(IncrementalProblem):
         cell.add_interface_forces(force, now.traction + drag * step)
         return found
 
-    def _evaluate(self, x: Floats, temperature: float, dt: float) -> Responses:
-        """Responses of all inelastic phases at unknowns x, starting from the last equilibrium."""
+    def _evaluate(
+        self, x: Floats, temperature: float, dt: float, start: State | None = None
+    ) -> Responses:
+        """Responses of all inelastic phases at unknowns x, from a state or the last equilibrium."""
         responses = {}
         for part in self.cell.inelastic:
             strain = self.cell.strain(part, x, temperature).reshape(-1, 6)
-            variables = self.state.variables[part.name]
+            variables = (start or self.state).variables[part.name]
             responses[part.name] = self.points[part.name].evaluate(strain, variables, dt)
         return responses
 
@@ -237,6 +244,34 @@ class IncrementalCell(IncrementalProblem):
         self.cell.assemble(self._responses)
         if self.law is not None:
             self.cell.add_interface_tangent(self._interface_tangent)
+
+    def damp(self, damping: float) -> None:
+        """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
+        self.cell.add_elastic(damping)
+
+    def limit(self) -> str:
+        """Return a sentence if a phase has lost ellipticity at the last equilibrium, else ""."""
+        from fe_data.composite.ellipticity import is_elliptic
+
+        at = self.state
+        # The tangent of the last step
+        dt = at.time - self._before.time
+        responses = self._evaluate(self.x, at.temperature, dt or 1.0, self._before)
+        lost = {}
+        for part in self.cell.inelastic:
+            weights = part.weights.ravel()
+            tangent = responses[part.name].tangent()
+            share = float(weights @ ~is_elliptic(tangent) / weights.sum())
+            if share > 0:
+                lost[part.name] = share
+        if not lost:
+            return ""
+        where = " and ".join(f"{100 * share:.2g} % of the {name}" for name, share in lost.items())
+        return (
+            f"The law has lost ellipticity in {where}: it hardens too little there, so that strain "
+            "concentrates in bands as narrow as an element, and an equilibrium is not unique or "
+            "does not exist"
+        )
 
     def solve(self, residual: Floats, accuracy: float) -> Floats:
         """Solve for a Newton step (n + k,)."""
@@ -247,6 +282,7 @@ class IncrementalCell(IncrementalProblem):
     def commit(self, x: Floats, t: float) -> None:
         """Accept the last trial as equilibrium."""
         self._t = t
+        self._before = self.state
         super().commit(x, t)
         if self.drop is None or not self._loads():
             return
@@ -272,6 +308,7 @@ class IncrementalCell(IncrementalProblem):
         """Go back to an equilibrium."""
         self.cell.system.drop_factor()
         super().restart(x, state)
+        self._before = state
 
     def averages(self) -> Averages:
         """Volume averages at the last equilibrium.

@@ -17,10 +17,10 @@ from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
-from fe_data.files.writing import require_own, write_atomic
 from fe_data.loading import ALL_AXES
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import require_own, write_atomic
 
 RESULT = "result.json"  # in a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes

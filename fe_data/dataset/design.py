@@ -302,7 +302,7 @@ def design_from_file(
     *,
     replicates: int = 1,
     microstructures: Sequence[Microstructure] | None = None,
-    material: Phases | None = None,
+    phases: Phases | None = None,
 ) -> Design:
     """Read a design from a CSV file with the columns of the inputs and, optionally, `group`.
 
@@ -320,7 +320,7 @@ def design_from_file(
         replicates: Number of microstructures per row.
         microstructures: Given microstructures, such as from `microstructures_from_file`, instead
             of random ones. They cannot be combined with `seed` and `replicates`.
-        material: Phases that you will also pass to `generate`. The file then needs only `vf`. A
+        phases: Phases that you will also pass to `generate`. The file then needs only `vf`. A
             column with a name of `Phases.fields` replaces this number of the material in each row.
 
     Returns:
@@ -336,13 +336,13 @@ def design_from_file(
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
     repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES)
-    require_kind("material", material, Phases, NoneType)
+    require_kind("phases", phases, Phases, NoneType)
     if microstructures is not None:
         if seed != 0 or repeats != 1:
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
             raise ValueError(f"{which} cannot be combined with given microstructures")
-        return _with_microstructures(path, microstructures, material)
-    points, groups, fields = inputs_beside(path, material)
+        return _with_microstructures(path, microstructures, phases)
+    points, groups, fields = inputs_beside(path, phases)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))
@@ -352,7 +352,7 @@ def design_from_file(
 
 
 def _with_microstructures(
-    path: Path, given: Sequence[Microstructure], material: Phases | None
+    path: Path, given: Sequence[Microstructure], phases: Phases | None
 ) -> Design:
     """Make the design of all rows of a file with given microstructures."""
     require_kind("microstructures", given, Sequence)
@@ -366,11 +366,11 @@ def _with_microstructures(
     points = []
     chosen = []
     fields: list[dict[str, float]] = []
-    fixed = {} if material is None else material.fixed_inputs
+    fixed = {} if phases is None else phases.fixed_inputs
     needed = [name for name in others if name not in fixed]
     for line, row in read_rows(path, needed, ("vf", "microstructure", *fixed), also=FIELD):
         parse = partial(problems.parse, line, row)
-        own_fields, fixed = fields_of_row(problems, line, row, material)
+        own_fields, fixed = fields_of_row(problems, line, row, phases)
         values = [parse_or_fixed(problems, line, row, name, fixed) for name in others]
         vf = parse(parse_input, "vf")
         own = parse(parse_integer, "microstructure")

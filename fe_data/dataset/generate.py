@@ -100,7 +100,7 @@ def generate(
     *,
     loading: Loading | Sequence[Loading] | None = None,
     anisotropy: bool = False,
-    material: Phases | None = None,
+    phases: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
     strengths: Sequence[str] = (),
@@ -127,16 +127,16 @@ def generate(
             and the table has path numbers instead of effective properties.
         anisotropy: Also compute the outputs `E_spread` and `isotropy_misfit` of each sample, in
             three further elastic increments.
-        material: Phases for the general solver. If the design has `fields`, they replace numbers of
+        phases: Phases for the general solver. If the design has `fields`, they replace numbers of
             these phases. Only the input `vf` of the design is used; the table takes the other
             inputs from the material. Settings of phases must have their defaults.
         interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. The ring
             has the phase "interphase" of the material.
         constants: Also compute all effective elastic constants of each sample as outputs. This
-            needs a material.
+            needs phases.
         strengths: Names of strengths that are further outputs of each sample: "transverse_tension",
-            "transverse_compression", "longitudinal_shear" or "transverse_shear". This needs a
-            material with an interface. The other outputs are those of bonded fibres.
+            "transverse_compression", "longitudinal_shear" or "transverse_shear". This needs phases
+            with an interface. The other outputs are those of bonded fibres.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
@@ -189,38 +189,42 @@ def generate(
     if anisotropy:
         _require_outputs(design, simulator)
         simulator = worker.rve_with_anisotropy
-    require_kind("material", material, Phases, NoneType)
-    if material is not None:
+    require_kind("phases", phases, Phases, NoneType)
+    if phases is not None:
         if simulator is not None:
             what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
-            raise ValueError(f"material cannot be combined with {what}")
+            raise ValueError(f"phases cannot be combined with {what}")
         require_no_phases(settings)
         fractions = design.inputs[:, INPUT_NAMES.index("vf")]
         vf = None if design.microstructures else float(fractions.max())
-        require_interphase(material, settings, interphase, vf=vf)
+        require_interphase(phases, settings, interphase, vf=vf)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
-            material.of(phase)
-        names_of_strengths = _checked_strengths(strengths, material, design)
-        simulator = worker.MaterialSimulator(material, interphase, constants, names_of_strengths)
+            phases.of(phase)
+        names_of_strengths = _checked_strengths(strengths, phases, design)
+        simulator = worker.MaterialSimulator(phases, interphase, constants, names_of_strengths)
         if constants and design.loadings:
             raise ValueError("constants = True cannot be combined with paths, without outputs")
         names = {name for micro in design.microstructures for name in micro.phases}
         names |= {INTERPHASE} if interphase else set()
-        if constants and (rigid := material.without_expansion(names or ["fibres"])):
+        if constants and (rigid := phases.without_expansion(names or ["fibres"])):
             what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
             warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
-        design = _of_material(design, material, interphase)
+        design = _of_material(design, phases, interphase)
     elif constants or len(strengths):
         what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
-        raise ValueError(f"{what} needs a material")
+        raise ValueError(f"{what} needs the phases of a material")
     elif design.fields:
-        raise ValueError(f"design has fields {', '.join(design.fields)}: give their material")
+        raise ValueError(
+            f"design has fields {', '.join(design.fields)}: give the phases of their material"
+        )
     elif number("interphase", interphase):
-        raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
-    _require_possible(design, settings, general=material is not None)
+        raise ValueError(
+            f"interphase = {interphase:g} needs the phases of a material with an interphase"
+        )
+    _require_possible(design, settings, general=phases is not None)
     chosen_solver()  # raises an error if the solver is unknown
     further = constants, tuple(strengths)
-    config = storage.configuration(design, settings, anisotropy, material, interphase, *further)
+    config = storage.configuration(design, settings, anisotropy, phases, interphase, *further)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
@@ -263,15 +267,13 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
     return dataclasses.replace(design, loadings=paths)
 
 
-def _checked_strengths(
-    strengths: Sequence[str], material: Phases, design: Design
-) -> tuple[str, ...]:
+def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> tuple[str, ...]:
     """Return names of strengths; a ValueError if one is unknown or the fibres cannot debond."""
     require_kind("strengths", strengths, list, tuple)
     for name in strengths:
         strength_loading(name)
     if strengths:
-        material.require_interface()
+        phases.require_interface()
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
     return tuple(strengths)
@@ -291,14 +293,14 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     return require_integer("shard", shard[0], 1, parts), parts
 
 
-def _of_material(design: Design, material: Phases, interphase: float) -> Design:
+def _of_material(design: Design, phases: Phases, interphase: float) -> Design:
     """Return the design with the inputs that the material fixes; check the material of each row."""
     inputs = design.inputs.copy()
-    fixed = material.fixed_inputs
+    fixed = phases.fixed_inputs
     for row in range(len(design)):
         if design.fields:
             try:
-                fixed = material.with_fields(design.sample(row).fields).fixed_inputs
+                fixed = phases.with_fields(design.sample(row).fields).fixed_inputs
             except ValueError as error:
                 raise ValueError(f"sample {row} of the design: {error}") from None
         for name, value in fixed.items():

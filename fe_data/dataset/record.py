@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.files import writing
 from fe_data.files.reading import UnusualFile, read_arrays
 from fe_data.settings import require_kind
+from safe_files import writing
 
 FORMAT = 1
 HEADER = "record"
@@ -161,7 +161,7 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code, with -dirty if tracked files differ (except figures/full*)."""
+    """Commit of the code, with -dirty if tracked files differ (except results of full runs)."""
 
     def git(*arguments: str) -> str:
         # No optional locks: a killed git would leave them behind and block the user's git.
@@ -177,9 +177,8 @@ def _commit() -> str:
             "ls-files", "--error-unmatch", Path(__file__).name
         )  # fails if the folder lies in another repository
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
-        changed = git(
-            "status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*"
-        )
+        tracked = ":/", ":!/figures/full*", ":!/studies/*/results/full*"
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *tracked)
     except (OSError, subprocess.SubprocessError):
         return "unknown" if "$" in ARCHIVED else f"{ARCHIVED[:12]}-archive"
     return f"{commit}-dirty" if changed else commit

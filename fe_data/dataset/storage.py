@@ -9,8 +9,6 @@ DIR/provenance.json                 checksums, and versions and machines that ma
 
 import contextlib
 import dataclasses
-import errno
-import fcntl
 import hashlib
 import json
 import math
@@ -27,6 +25,7 @@ from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.geometry.microstructure import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
+from safe_files.locking import lock
 
 FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"
@@ -50,8 +49,6 @@ PROVENANCE_ENTRIES = {
     "rve_seconds",
     "made_by",
 }
-# Errors of network file systems without locks. Writing there is safe nevertheless: it is atomic.
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
 class FolderLockedError(RuntimeError):
@@ -74,7 +71,7 @@ def configuration(
     design: Design,
     settings: Settings,
     anisotropy: bool = False,
-    material: Phases | None = None,
+    phases: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
     strengths: tuple[str, ...] = (),
@@ -112,8 +109,8 @@ def configuration(
     if settings.radii == Settings.radii:
         del config["settings"]["radii"]
         del config["settings"]["radii_cov"]
-    if material is not None:
-        config["material"] = material.as_dict()
+    if phases is not None:
+        config["material"] = phases.as_dict()
         for name in SETTINGS_OF_PHASES:
             config["settings"].pop(name, None)
     return {**config, "digest": digest(config)}
@@ -185,10 +182,10 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     number, total = shard
     with contextlib.ExitStack() as stack:
         whole = stack.enter_context(_lock_file(folder / ".lock"))
-        _lock(whole, folder, fcntl.LOCK_EX if total == 1 else fcntl.LOCK_SH)
+        _lock(whole, folder, shared=total > 1)
         if total > 1:
             part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
-            _lock(part, folder, fcntl.LOCK_EX)
+            _lock(part, folder)
             _refuse_overlap(folder, shard)
         yield
 
@@ -303,7 +300,7 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
         other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
         if parts != total and (number - other) % math.gcd(total, parts) == 0:
             with path.open("rb") as file:
-                _lock(file, folder, fcntl.LOCK_SH)
+                _lock(file, folder, shared=True)
 
 
 def _lock_file(path: Path) -> IO[bytes]:
@@ -312,17 +309,15 @@ def _lock_file(path: Path) -> IO[bytes]:
     return path.open("ab")
 
 
-def _lock(file: IO[bytes], folder: Path, kind: int) -> None:
+def _lock(file: IO[bytes], folder: Path, *, shared: bool = False) -> None:
+    # Writing to a file system without locks is safe nevertheless: it is atomic.
     try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
+        lock(file.fileno(), shared=shared, wait=False)
     except BlockingIOError:
         raise FolderLockedError(
             f"{folder} is in use by another `generate` of the same samples: "
             "wait for it, or choose another --out"
         ) from None
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
 
 
 def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:

@@ -391,7 +391,7 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     return inputs_beside(path, None)[:2]
 
 
-def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers, dict[str, Floats]]:
+def inputs_beside(path: Path, phases: Phases | None) -> tuple[Floats, Numbers, dict[str, Floats]]:
     """Read inputs and groups like `load_inputs`, and columns of numbers of a material by name."""
     # Inputs that the material fixes need no column.
     problems = Problems(path)
@@ -399,11 +399,11 @@ def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers,
     groups = []
     all_fields: list[dict[str, float]] = []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
-    fixed = {} if material is None else material.fixed_inputs
+    fixed = {} if phases is None else phases.fixed_inputs
     columns = [name for name in INPUT_NAMES if name not in fixed]
     rows = read_rows(path, columns, ("group", *fixed), also=FIELD)
     for number, (line, row) in enumerate(rows):
-        fields, fixed = fields_of_row(problems, line, row, material)
+        fields, fixed = fields_of_row(problems, line, row, phases)
         point = [parse_or_fixed(problems, line, row, name, fixed) for name in INPUT_NAMES]
         group = problems.parse(line, row, parse_integer, "group", number)
         varied = [*point, *fields.values()]
@@ -418,18 +418,18 @@ def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers,
 
 
 def fields_of_row(
-    problems: Problems, line: int, row: Row, material: Phases | None
+    problems: Problems, line: int, row: Row, phases: Phases | None
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Read numbers of a material from a row; return them and the inputs that they fix."""
-    if material is None:
+    if phases is None:
         return {}, {}
     fields = {name: problems.parse(line, row, parse_float, name) for name in row if FIELD in name}
     if None not in fields.values():
         try:
-            return fields, material.with_fields(fields).fixed_inputs
+            return fields, phases.with_fields(fields).fixed_inputs
         except ValueError as error:
             problems.add(line, str(error))
-    return fields, material.fixed_inputs
+    return fields, phases.fixed_inputs
 
 
 def columns_of_fields(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:

@@ -121,10 +121,11 @@ def _finite_element_rve(
 ) -> "RVEResult":
     """Simulate a finite-element RVE; it has effective properties only without a loading path."""
     # Imported here, so that the command line starts quickly and without dolfinx.
-    from fe_data.mechanics.rve import solve_rve
+    from fe_data.mechanics.rve import as_arguments, solve_rve
 
-    cell = inputs, microstructure, settings, loading
-    return solve_rve(*cell, fit=loading is None, silent=True).result()
+    fibres = as_arguments(microstructure)
+    rve = solve_rve(inputs, settings, loading, fit=loading is None, silent=True, **fibres)
+    return rve.result()
 
 
 def rve_with_anisotropy(
@@ -132,9 +133,9 @@ def rve_with_anisotropy(
 ) -> "RVEResult":
     """Simulate a finite-element RVE, and find its elastic anisotropy by three more increments."""
     from fe_data.homogenisation.anisotropy import anisotropy
-    from fe_data.mechanics.rve import solve_rve
+    from fe_data.mechanics.rve import as_arguments, solve_rve
 
-    rve = solve_rve(inputs, microstructure, settings, silent=True)
+    rve = solve_rve(inputs, settings, silent=True, **as_arguments(microstructure))
     result = rve.result()
     found = anisotropy(rve, silent=True)
     further = {"E_spread": found.spread, "isotropy_misfit": found.misfit}

@@ -9,12 +9,12 @@ import numpy as np
 from fe_data.arrays import Ints
 from fe_data.composite.materials import INTERPHASE
 from fe_data.composite.rve import CompositeSolution
-from fe_data.files.writing import require_own, write_atomic
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import export_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import require_own, write_atomic
 
 _TITLE = "RVE of fe_data"  # tells that `save_mesh` wrote a file
 # Beginnings of the files, which may be replaced.
@@ -48,7 +48,7 @@ def save_mesh(rve: RVESolution | CompositeSolution, path: Path) -> None:
         >>> from pathlib import Path
         >>> from fe_data import Inputs, Settings, save_mesh, solve_rve
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), coarse)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_mesh(rve, Path(folder, "rve.inp"))
         ...     text = Path(folder, "rve.inp").read_text()

@@ -10,7 +10,6 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints
 from fe_data.composite.rve import CompositeSolution, PhaseFields
-from fe_data.files.writing import replacing, require_own
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import OTHER_ORDER
 from fe_data.geometry.outline import MATRIX
@@ -19,6 +18,7 @@ from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import replacing, require_own
 
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
@@ -54,7 +54,7 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
         >>> from pathlib import Path
         >>> from fe_data import Inputs, Settings, save_fields, solve_rve
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse, keep_steps=True)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), coarse, keep_steps=True)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_fields(rve, Path(folder, "rve.xdmf"))
         ...     sorted(path.name for path in Path(folder).iterdir())

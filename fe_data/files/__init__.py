@@ -1,1 +1,1 @@
-"""Read files of unknown origin safely, and write files without replacing other ones."""
+"""Read files of unknown origin safely."""

@@ -14,7 +14,6 @@ settings of JIT  get_parameters (0.5)      get_options          =               
 """
 
 import contextlib
-import fcntl
 import logging
 import sys
 import warnings
@@ -28,6 +27,7 @@ import scipy.sparse as sp
 
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.geometry.mesh import Mesh, not_cut
+from safe_files.locking import lock
 
 # Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
 # import also parses sys.argv, which fails if an argument cannot be encoded in the locale, such as a
@@ -150,9 +150,8 @@ def _compilation() -> Iterator[None]:
     options = _dolfinx.jit.get_parameters if _VERSION < (0, 6) else _dolfinx.jit.get_options
     cache = Path(options()["cache_dir"])
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / ".lock").open("ab") as lock, warnings.catch_warnings():
-        with contextlib.suppress(OSError):  # the file system may have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with (cache / ".lock").open("ab") as file, warnings.catch_warnings():
+        lock(file.fileno())
         before = set(cache.glob("*.c*"))
         logged = logging.root.manager.disable
         logging.disable(max(logged, logging.INFO))  # hides output of the C compiler

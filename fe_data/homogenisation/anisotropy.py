@@ -79,7 +79,9 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
         >>> lattice = Microstructure([[0.5, 0.5]], 0.35)
         >>> inputs = Inputs(lattice.volume_fraction, 400.0, 400.0, 0.4)
         >>> stretched = Loading((1e-4, None, None))
-        >>> rve = solve_rve(inputs, lattice, Settings(increments=4), stretched, fit=False)
+        >>> rve = solve_rve(
+        ...     inputs, Settings(increments=4), stretched, microstructure=lattice, fit=False
+        ... )
         >>> round(anisotropy(rve).spread, 2)
         0.09
     """

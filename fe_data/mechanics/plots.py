@@ -114,14 +114,14 @@ def draw_microstructure(ax: Axes, rve: SolvedRVE) -> None:
     title = f"{fibres} fibre{'' if fibres == 1 else 's'}, {m.volume_fraction:.1%} of the area"
     if voids:
         title += f", {voids} void{'' if voids == 1 else 's'}, {m.porosity:.1%}"
-    _frame(ax, rve, f"Microstructure: {title}")
+    _frame(ax, rve, f"Microstructure\n{title}")
 
 
 def draw_mesh(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
-    _frame(ax, rve, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
+    _frame(ax, rve, f"Mesh\n{len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
 
 
 def draw_cracks(ax: Axes, rve: SolvedRVE, cracks: Cracks) -> None:

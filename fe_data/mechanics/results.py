@@ -50,7 +50,7 @@ class RVEResult(Short):
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), one_fibre).result()
         >>> result.fibre_centres.shape
         (1, 2)
         >>> result.info["cutbacks"]

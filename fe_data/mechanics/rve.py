@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from types import NoneType
-from typing import Literal
+from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
@@ -60,7 +60,7 @@ class LoadStep(Short):
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), one_fibre, keep_steps=True)
         >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
         (11, 0.02)
     """
@@ -93,7 +93,7 @@ class RVESolution(Short):
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), one_fibre)
         >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
         True
         >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
@@ -172,10 +172,11 @@ def uniaxial(strain: float) -> Loading:
 
 def solve_rve(
     inputs: Inputs,
-    microstructure: int | Microstructure,
     settings: Settings,
     loading: Loading | None = None,
     *,
+    seed: int | None = None,
+    microstructure: Microstructure | None = None,
     fit: bool | None = None,
     element: str = "P2/P0",
     solver: SolverName = "compiled",
@@ -187,11 +188,12 @@ def solve_rve(
 
     Args:
         inputs: The four inputs.
-        microstructure: Seed of random fibres, or a `Microstructure` whose volume fraction differs
-            from `inputs.vf` by at most 0.001. Given fibres are translated together if an outline
-            nearly touches an edge of the square.
         settings: Mesh, material constants and solver options.
         loading: Loading path; None is tension or compression in x to `settings.strain`.
+        seed: Seed of random fibres; None is 0.
+        microstructure: Fibres in place of random ones, whose volume fraction differs from
+            `inputs.vf` by at most 0.001. All fibres are translated together if an outline nearly
+            touches an edge of the square.
         fit: Whether to compute the effective properties, which are defined only for uniaxial
             loading in x; None computes them if they are defined.
         element: "P2/P0", which averages the dilatation of the matrix over each element, or "P2".
@@ -207,8 +209,9 @@ def solve_rve(
         The solved RVE with its fields; its method `result` returns averages and properties.
 
     Raises:
-        ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
-            or does not match the given fibres, or `fit` is not possible for the loading.
+        ValueError: If an argument is out of range or unknown, a seed and fibres are given, the
+            volume fraction cannot be packed or does not match the given fibres, or `fit` is not
+            possible for the loading.
         KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
 
     If the RVE cannot be meshed or solved, a `SimulationError` is raised. A `ConvergenceError` has
@@ -219,13 +222,14 @@ def solve_rve(
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
+        >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), one_fibre)
         >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
         (11, 4)
         >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
         True
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
+    fibres = seed_or_fibres(seed, microstructure)
     require_kind("keep_steps", keep_steps, bool)
     require_kind("partial", partial, bool)
     require_kind("silent", silent, bool)
@@ -239,7 +243,7 @@ def solve_rve(
     n = _STAGES + 1 + loading.total(settings.increments)  # including the initial state
     with progress_bar(n, "RVE", "step", silent=silent) as bar:
         with timed(seconds, "microstructure", bar):
-            microstructure = arrange_fibres(microstructure, inputs, settings)
+            microstructure = arrange_fibres(fibres, inputs, settings)
         with threadpool_limits(limits=1):  # last bits of sums depend on the number of threads
             with timed(seconds, "mesh", bar):
                 outline = Outline(microstructure, settings.resolution)
@@ -318,6 +322,22 @@ def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
         raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
 
 
+def seed_or_fibres(seed: int | None, microstructure: Microstructure | None) -> int | Microstructure:
+    """Return the seed, 0 if nothing is given, or the microstructure; a ValueError for both."""
+    require_kind("microstructure", microstructure, Microstructure, NoneType)
+    if microstructure is None:
+        return require_integer("seed", 0 if seed is None else seed, 0, MAX_SEED)
+    if seed is not None:
+        raise ValueError(f"seed = {seed!r:.60}: must be None if a microstructure is given")
+    return microstructure
+
+
+def as_arguments(microstructure: int | Microstructure) -> dict[str, Any]:
+    """Return a seed or a microstructure as an argument of `solve_rve`."""
+    name = "microstructure" if isinstance(microstructure, Microstructure) else "seed"
+    return {name: microstructure}
+
+
 def arrange_fibres(
     microstructure: int | Microstructure,
     inputs: Inputs | VolumeFraction,
@@ -336,10 +356,9 @@ def arrange_fibres(
                 f"{fraction:.6g}"
             )
         return clear_of_edges(microstructure)
-    seed = require_integer("microstructure", microstructure, 0, MAX_SEED)
     return random_microstructure(
         inputs.vf,
-        seed,
+        microstructure,
         settings.n_fibres,
         settings.min_spacing,
         settings.radii,

@@ -14,7 +14,7 @@ The derivative by the mean strain E of the whole increment therefore accumulates
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from types import NoneType
 from typing import Any
 
@@ -36,7 +36,7 @@ from fe_data.mechanics.elements import discretise, strain_at_points
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.plasticity import Changes, HistoryVariables, differentials
 from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.mechanics.rve import arrange_fibres
+from fe_data.mechanics.rve import arrange_fibres, seed_or_fibres
 from fe_data.path_following import Equilibrium, Follower
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import (
@@ -199,23 +199,24 @@ class MaterialPoint(Short):
     may use different points at the same time.
 
     Args:
-        inputs: The four inputs. With a material only the volume fraction is used; pass a
+        inputs: The four inputs. With phases only the volume fraction is used; pass a
             `VolumeFraction`.
-        microstructure: Seed of random fibres, or a given microstructure, as for `solve_rve`.
         settings: Mesh, material constants and solver options; None uses the defaults.
-        material: Phases for the general solver; None uses the fast solver.
+        phases: Phases for the general solver; None uses the fast solver.
+        seed: Seed of random fibres; None is 0.
+        microstructure: Fibres in place of random ones, as for `solve_rve`.
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, or
-            settings of phases are combined with a material.
-        TypeError: If inputs, settings or material have the wrong type.
+            settings of phases are combined with `phases`.
+        TypeError: If inputs, settings or phases have the wrong type.
 
     If the RVE cannot be meshed, a `SimulationError` is raised.
 
     Examples:
         >>> from fe_data import Inputs, MaterialPoint, Settings
         >>> one_fibre = Settings(n_fibres=1, resolution=3)
-        >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+        >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), one_fibre)
         >>> stress, tangent = point.respond([0.001, 0.0, 0.0])
         >>> bool(abs(stress[0] - 0.001 * tangent[0, 0]) < 1e-3 * stress[0])  # still elastic
         True
@@ -223,23 +224,25 @@ class MaterialPoint(Short):
     """
 
     inputs: Inputs | VolumeFraction
-    microstructure: int | Microstructure = 0
     settings: Settings | None = None
-    material: Phases | None = None
+    phases: Phases | None = None
+    seed: int | None = field(default=None, kw_only=True)
+    microstructure: Microstructure | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Mesh the RVE."""
         settings = Settings() if self.settings is None else self.settings
-        kinds = (Inputs,) if self.material is None else (Inputs, VolumeFraction)
+        kinds = (Inputs,) if self.phases is None else (Inputs, VolumeFraction)
         require_kind("inputs", self.inputs, *kinds)
         require_kind("settings", settings, Settings)
-        require_kind("material", self.material, Phases, NoneType)
-        if self.material is not None:
+        require_kind("phases", self.phases, Phases, NoneType)
+        if self.phases is not None:
             require_no_phases(settings)
-        general = self.material is not None
-        fibres = arrange_fibres(self.microstructure, self.inputs, settings, any_phase=general)
+        general = self.phases is not None
+        fibres = seed_or_fibres(self.seed, self.microstructure)
+        fibres = arrange_fibres(fibres, self.inputs, settings, any_phase=general)
         with threadpool_limits(limits=1):
-            if self.material is None:
+            if self.phases is None:
                 d = discretise(generate_mesh(Outline(fibres, settings.resolution)))
                 assert isinstance(self.inputs, Inputs)
                 problem = RVEProblem(d, PaperPhases.of(self.inputs, settings))
@@ -247,9 +250,9 @@ class MaterialPoint(Short):
                 domain: Domain = d
             else:
                 domain = composite_domain(fibres, settings.resolution)
-                cell = composite_cell(self.material, fibres, domain, out_of_plane=False)
+                cell = composite_cell(self.phases, fibres, domain, out_of_plane=False)
                 self._rve = _General(cell)
-        self._identity = _identity(fibres, domain, self.inputs, settings, self.material)
+        self._identity = _identity(fibres, domain, self.inputs, settings, self.phases)
         self._follower = Follower(self._rve, settings.tolerance)
         self._accepted = self._follower.equilibrium
         self._answered: Equilibrium | None = self._accepted  # None after an error
@@ -266,7 +269,7 @@ class MaterialPoint(Short):
                 engineering shear strain.
             duration: Duration of the step [s], for laws of a material that depend on time.
             temperature: Temperature change at the end of the step, from the stress-free state [K].
-                It needs a material. None keeps the temperature of the accepted state.
+                It needs `phases`. None keeps the temperature of the accepted state.
 
         Returns:
             Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) [MPa] with respect to xx,
@@ -275,7 +278,7 @@ class MaterialPoint(Short):
 
         Raises:
             ValueError: If the strain is not finite, or a component exceeds 0.5. If duration or
-                temperature are out of range, or are given without a material.
+                temperature are out of range, or are given without `phases`.
 
         If no equilibrium is found, even in smaller steps, a `ConvergenceError` is raised.
         """
@@ -289,12 +292,14 @@ class MaterialPoint(Short):
         if temperature is None:
             temperature = getattr(self._accepted.state, "temperature", 0.0)
         temperature = require_between("temperature", temperature, -MAX_TEMPERATURE, MAX_TEMPERATURE)
-        if self.material is None and (temperature or duration != 1.0):
+        if self.phases is None and (temperature or duration != 1.0):
             name, value = ("temperature", temperature) if temperature else ("duration", duration)
-            raise ValueError(f"{name} = {value:g} needs a material, otherwise it has no effect")
+            raise ValueError(
+                f"{name} = {value:g} needs the phases of a material, otherwise it has no effect"
+            )
         follower = self._follower
         follower.restart(self._accepted)
-        with threadpool_limits(limits=1) if self.material is None else one_thread():
+        with threadpool_limits(limits=1) if self.phases is None else one_thread():
             follower.begin(Part(_NONE_FREE, end, 1, temperature, duration))
             follower.advance(1.0)
         self._answered = follower.equilibrium
@@ -324,7 +329,7 @@ class MaterialPoint(Short):
 
         Examples:
             >>> from fe_data import Inputs, MaterialPoint, Settings
-            >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), 0, Settings(n_fibres=1))
+            >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), Settings(n_fibres=1))
             >>> _ = point.respond([0.01, 0.0, 0.0])
             >>> point.accept()
             >>> stored = point.state()
@@ -386,7 +391,7 @@ class MaterialPoint(Short):
         self._answered = self._accepted
 
     def __reduce__(self) -> Any:
-        given = self.inputs, self.microstructure, self.settings, self.material
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
         return _restored, (given, self.state())
 
 
@@ -399,16 +404,16 @@ def _identity(
     domain: Domain,
     inputs: Inputs | VolumeFraction,
     settings: Settings,
-    material: Phases | None,
+    phases: Phases | None,
 ) -> Stored:
     """Arrays that identify an RVE: fibres, and checksums of mesh and phases."""
-    if material is None:
+    if phases is None:
         assert isinstance(inputs, Inputs)
         *constants, hardening = PaperPhases.of(inputs, settings)
         described: Any = [*constants, repr(hardening)]
     else:
         moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
-        described = [material.sha256, fibres.phases, moduli]
+        described = [phases.sha256, fibres.phases, moduli]
     topology = domain.triangles.astype(np.int64).tobytes()
     return {
         "fibres": np.column_stack([fibres.centres, fibres.radii]),  # x, y, radius
@@ -422,8 +427,8 @@ def _checksum(data: bytes) -> Ints:
     return np.frombuffer(hashlib.sha256(data).digest(), np.uint8)
 
 
-def _restored(given: tuple[Any, ...], state: Stored) -> MaterialPoint:
+def _restored(given: dict[str, Any], state: Stored) -> MaterialPoint:
     """Build a point again, for `pickle` and `copy`."""
-    point = MaterialPoint(*given)
+    point = MaterialPoint(**given)
     point.restore(state)
     return point

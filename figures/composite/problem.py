@@ -132,14 +132,17 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     mean = LinearMean(np.asarray(theta))
     n = len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
-    return GaussianProcessPrior(mean, KERNEL, n_outputs=n, features=FEATURES, bounds=bounds)
+    return GaussianProcessPrior(mean, KERNEL, n_outputs=n, active_dims=FEATURES, bounds=bounds)
+
+
+def along_inputs() -> dict[str, np.ndarray]:
+    """Return scaled inputs that vary along one input, (81, n_in), the others at mid-range."""
+    axes = np.eye(len(INPUT_NAMES))
+    return {name: np.outer(ALONG, axis) for name, axis in zip(INPUT_NAMES, axes, strict=True)}
 
 
 def prior_along_inputs(theta: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """Draw realisations of the prior along each input, (400, 81, n_out), others at mid-range."""
     prior = functional_prior(theta)
-    axes = np.eye(len(INPUT_NAMES))
-    return {
-        name: prior.sample(np.outer(ALONG, axes[i]), 400, seed + i)
-        for i, name in enumerate(INPUT_NAMES)
-    }
+    lines = enumerate(along_inputs().items())
+    return {name: prior.sample(X, 400, seed + i) for i, (name, X) in lines}

@@ -22,7 +22,6 @@ class MethodScores(Scores[Number]):
 
     crps: Number  # scaled
     mean_to_exact: Number | None = None
-    std_to_exact: Number | None = None
     seconds: Number | None = None  # of anchoring in function space; one thread for several repeats
     pretrain_seconds: Number | None = None
 
@@ -43,18 +42,14 @@ class WeightSpaceScores(MethodScores[Number]):
 
 @dataclass(frozen=True)
 class Distance(Generic[Number]):
-    """Distance of moments from an exact posterior, averaged over all points."""
+    """Distance from an exact posterior, averaged over all points."""
 
     mean: Number  # of |mean - exact mean|
-    std: Number  # of |std / exact std - 1|
 
     @classmethod
-    def of(cls, samples: np.ndarray, mean: np.ndarray, std: np.ndarray) -> "Distance[float]":
-        """Return the distance of samples (K, n, ...) from exact moments (n, ...)."""
-        return Distance(
-            mean=float(np.abs(samples.mean(axis=0) - mean).mean()),
-            std=float(np.abs(samples.std(axis=0, ddof=1) / std - 1.0).mean()),
-        )
+    def of(cls, samples: np.ndarray, mean: np.ndarray) -> "Distance[float]":
+        """Return the distance of samples (K, n, ...) from an exact mean (n, ...)."""
+        return Distance(float(np.abs(samples.mean(axis=0) - mean).mean()))
 
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> MethodScores[float]:

@@ -23,6 +23,7 @@ VANILLA_EPOCHS = 400
 PRETRAIN_EPOCHS = {0.1: 2000, 1.0: 300}
 CORRELATED_EPOCHS = {0.1: 200, 1.0: 300}
 FACTORISED_EPOCHS = 800
+SHOWN_FUNCTIONS = 20  # of an ensemble or a prior, in figures
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,16 @@ class Prediction(Moments):
     """Epistemic mean and covariance on GRID, of an ensemble or an exact posterior."""
 
     at_data: np.ndarray  # mean at the data, (N,)
+    functions: np.ndarray | None = None  # some functions on GRID, (n, 201)
 
     @classmethod
     def of_networks(cls, sample: Callable[[np.ndarray], np.ndarray]) -> "Prediction":
         """Compute moments over networks; `sample` maps inputs (n, 1) to functions (K, n, 1)."""
         X, _ = load_data()
         on_grid, at_data = (sample(points)[:, :, 0].astype(float) for points in (GRID, X))
-        return cls(on_grid.mean(axis=0), np.cov(on_grid, rowvar=False), at_data.mean(axis=0))
+        covariance = np.cov(on_grid, rowvar=False)
+        shown = on_grid[:SHOWN_FUNCTIONS]
+        return cls(on_grid.mean(axis=0), covariance, at_data.mean(axis=0), shown)
 
 
 def load_data() -> tuple[np.ndarray, np.ndarray]:

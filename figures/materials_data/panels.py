@@ -1,6 +1,7 @@
 """Figures of the materials data (Figs. 8 to 10 of the paper)."""
 
 from collections.abc import Mapping
+from string import ascii_lowercase
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,8 +17,12 @@ from fe_data.schema import INPUT_BOUNDS
 from figures.claims import load_published
 from figures.composite.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_NAMES, columns
 from figures.materials_data.data import SETS, noise_table
+from figures.pipeline.paths import TEST, TRAINING
 from figures.style import STYLE, WIDTH, with_legend
 
+COLOURED_INPUTS = 7  # of Fig. 10
+COLOURS = 6  # of the style; the seventh is black
+HISTOGRAM_BINS = 10
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 
 
@@ -69,44 +74,51 @@ def draw_loading(ax: Axes, solution: RVESolution) -> None:
 
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
-    """Plot Fig. 9: inputs (top) and outputs (bottom) of the sets that are available."""
+    """Plot Fig. 9: numbers of RVEs over inputs and outputs, of test set and second training set.
+
+    Two further rows show the test set and the first training set.
+    """
     shown = {design: words for design, words in SETS.items() if design in designs}
     tables = {design: columns(designs[design]) for design in shown}
+    further = [design for design in shown if design not in (TEST, TRAINING)]
+    compared = [TRAINING, *further]  # with the test set
     everything = pd.concat(tables.values())
-    figure = plt.figure(figsize=(WIDTH, 5.6))
-    (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
-    top = above.subplots(1, len(INPUT_LABELS), sharey=True)
-    bottom = below.subplots(1, len(LABELS), sharey=True)
-    for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
-        low, high = INPUT_BOUNDS.get(name, (everything[name].min(), everything[name].max()))
-        edges = np.linspace(low, high, 11)
-        for row, design in enumerate(reversed(shown)):
-            counts, _ = np.histogram(tables[design][name], edges)
-            shares = counts / len(tables[design])
-            color = f"C{[*shown].index(design)}"
-            # Sets are stacked; the highest bin of a set has 0.9 of the height of a row.
-            heights = row + 0.9 * shares / shares.max()
-            axes.stairs(heights, edges, baseline=row, fill=True, color=color, alpha=0.6)
-            axes.axhline(row, color="0.6", lw=0.5)
-        axes.set(xlabel=label, xlim=(low, high), ylim=(0, len(shown)))
-    words = [f"{shown[design]}\n({len(tables[design])} RVEs)" for design in reversed(shown)]
-    for axes in (top[0], bottom[0]):
-        axes.set_yticks(np.arange(len(shown)) + 0.45, words)
-        axes.tick_params(axis="y", length=0)
-    above.suptitle("(a) inputs", fontsize="medium")
-    below.suptitle("(b) outputs", fontsize="medium")
+    figure = plt.figure(figsize=(WIDTH, 4.4 * len(compared)))
+    parts = iter(figure.subfigures(2 * len(compared), 1, squeeze=False)[:, 0])
+    letters = iter(ascii_lowercase)
+    for second in compared:
+        for names, what in ((INPUT_LABELS, "inputs"), (LABELS, "outputs")):
+            part = next(parts)
+            panels = part.subplots(1, len(names), sharey=True)
+            for axes, (name, label) in zip(panels, names.items(), strict=True):
+                values = everything[name]
+                low, high = INPUT_BOUNDS.get(name, (values.min(), values.max()))
+                edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
+                for design in (TEST, second):
+                    text = f"{shown[design]}, {len(tables[design])} RVEs"
+                    colour = f"C{[*shown].index(design)}"
+                    axes.hist(tables[design][name], edges, color=colour, alpha=0.5, label=text)
+                axes.set(xlabel=label, xlim=(low, high))
+            panels[0].set_ylabel("number of RVEs")
+            beginning = "further: " if second in further else ""
+            part.suptitle(f"({next(letters)}) {beginning}{what}", fontsize="medium")
+            with_legend(part, 2)
     return figure
 
 
 @plt.style.context(STYLE)
 def scatter(replicates: Mapping[str, Table]) -> Figure:
-    """Plot Fig. 10: RVEs that differ only in their random microstructure, one row per study."""
-    height = 2.9 * len(replicates)
+    """Plot Fig. 10: RVEs that differ only in their random microstructure, seven inputs in colours.
+
+    A further row per study shows every input, with the scatter.
+    """
+    height = 2.9 * (1 + len(replicates))
     figure, panels = plt.subplots(
-        len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
+        1 + len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
     )
+    _coloured(panels[0], next(iter(replicates.values())))
     studies = load_published()["Fig. 10"].rows
-    for row, (design, table) in zip(panels, replicates.items(), strict=True):
+    for row, (design, table) in zip(panels[1:], replicates.items(), strict=True):
         noise = noise_table(table)
         rves = columns(table)
         groups = rves.groupby(table.group)
@@ -128,13 +140,23 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
             others = f"published {theirs}, assumed {100 * assumed:.2g}"
             axes.set_title(f"{ours},\n{others}", fontsize="small")
             axes.set_ylabel(LABELS[name])
-        row[0].annotate(
-            f"{groups.ngroups} inputs, {len(rves)} RVEs",
-            (0.03, 0.97),
-            xycoords="axes fraction",
-            va="top",
-            fontsize="small",
-        )
+        what = f"further: {groups.ngroups} inputs, {len(rves)} RVEs"
+        row[0].set_title(f"{what}\n{row[0].get_title()}", fontsize="small")
     for axes in panels[-1]:
         axes.set_xlabel(INPUT_LABELS["vf"])
     return with_legend(figure, 2)
+
+
+def _coloured(row: np.ndarray, table: Table) -> None:
+    """Plot the outputs of the first inputs that have all their RVEs, one colour per input."""
+    rves = columns(table).assign(group=table.group)
+    sizes = rves.groupby("group").size()
+    complete = sizes.index[sizes == sizes.max()][:COLOURED_INPUTS]
+    for axes, name in zip(row, OUTPUT_NAMES, strict=True):
+        for number, group in enumerate(complete):
+            own = rves[rves["group"] == group]
+            colour = f"C{number}" if number < COLOURS else "k"
+            axes.plot(own["vf"], own[name], ".", ms=5, color=colour)
+        axes.set_ylabel(LABELS[name])
+    text = f"{len(complete)} inputs in colours,\n{sizes.max()} RVEs each"
+    row[0].set_title(text, fontsize="small")

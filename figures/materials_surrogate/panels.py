@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from bnn import Pretrained
 from bnn.evaluation.metrics import calibration_curve
 from figures.composite import problem
 from figures.composite.problem import (
@@ -33,35 +34,52 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
     observed, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
     figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.7))
     both = np.concatenate([observed, mean])
-    ends = np.array([both.min(axis=0), both.max(axis=0)])
+    margin = 0.05 * np.ptp(both, axis=0)
+    ends = np.array([both.min(axis=0) - margin, both.max(axis=0) + margin])
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         axes.plot(ends[:, j], ends[:, j], "k--", lw=1)
         axes.plot(observed[:, j], mean[:, j], "o", ms=3, color="C0")
         axes.set(title=f"{LABELS[name]}, $R^2$ = {explained[name]:.2f}", xlabel="simulated")
+        axes.set(xlim=ends[:, j], ylim=ends[:, j], aspect="equal")
     panels[0].set_ylabel("prior mean $m(x)$")
     return figure
 
 
 @plt.style.context(STYLE)
-def prior_functions(theta: np.ndarray, seed: int) -> Figure:
-    """Plot Fig. 11 b: realisations of the functional prior along each input."""
-    figure, panels = plt.subplots(
-        len(SHOWN_PRIOR), len(INPUT_LABELS), figsize=(WIDTH, 5), sharey="row"
+def prior_functions(theta: np.ndarray, seed: int, networks: Pretrained) -> Figure:
+    """Plot Fig. 11 b: pre-trained networks along each input, the others at mid-range.
+
+    Further rows show realisations of the functional prior, to which networks are fitted.
+
+    Args:
+        theta: Slopes of the prior means, (n_out,).
+        seed: Seed of the realisations.
+        networks: Networks pre-trained to the functional prior.
+
+    Returns:
+        The figure.
+    """
+    inputs = problem.along_inputs()
+    realisations = problem.prior_along_inputs(theta, seed)
+    sources = (
+        ("networks", {name: networks.sample(X) for name, X in inputs.items()}),
+        ("further: realisations", realisations),
     )
-    diagonal = np.outer(problem.ALONG, np.ones(len(INPUT_LABELS)))
-    inputs = problem.INPUT_SCALING.inverse_transform(diagonal)
-    for i, (name, realisations) in enumerate(problem.prior_along_inputs(theta, seed).items()):
-        samples = OUTPUT_SCALING.inverse_transform(realisations)
-        across = inputs[:, i]
-        for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
-            functions = samples[:, :, OUTPUT_NAMES.index(output)]
-            axes.plot(across, functions[:25].T, color="0.55", lw=0.6, label="realisations")
+    rows = [(output, *source) for source in sources for output in SHOWN_PRIOR]
+    figure, panels = plt.subplots(len(rows), len(inputs), figsize=(WIDTH, 9.6))
+    for row, (output, what, samples) in zip(panels, rows, strict=True):
+        j = OUTPUT_NAMES.index(output)
+        for i, (axes, name) in enumerate(zip(row, inputs, strict=True)):
+            across = problem.INPUT_SCALING.inverse_transform(inputs[name])[:, i]
+            functions = OUTPUT_SCALING.inverse_transform(samples[name])[:, :, j]
+            shown = functions[:25].T
+            axes.plot(across, shown, color="0.55", lw=0.6, rasterized=True, label="functions")
             band(axes, across, functions.mean(axis=0), functions.std(axis=0), "mean", alpha=0.2)
             axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
             if output == "p_sigma":
                 axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
-    for axes, output in zip(panels[:, 0], SHOWN_PRIOR, strict=True):
-        axes.set_ylabel(LABELS[output])
+            axes.sharey(panels[SHOWN_PRIOR.index(output), 0])
+        row[0].set_ylabel(f"{what}\n{LABELS[output]}")
     return with_legend(figure, 4)
 
 
@@ -146,24 +164,39 @@ def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
 def calibration(
     repeats: Sequence[Mapping[str, Prediction]], rows: Rows, methods: Mapping[str, str]
 ) -> Figure:
-    """Plot Fig. 14: observed over expected probability of each method, mean ± std over repeats."""
-    figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.9))
-    for label, method in methods.items():
-        own = [repeat[method] for repeat in repeats]
-        found = [calibration_curve(p.observed, p.mean, p.std) for p in own]
+    """Plot Fig. 14: observed over expected probability, one panel per method, one line per output.
+
+    A further row has one panel per output, with the standard deviation over repeats as a band.
+    """
+    figure = plt.figure(figsize=(WIDTH, 8.2))
+    (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.45, 1))
+    by_method = top.subplots(1, len(methods), sharey=True)
+    by_output = bottom.subplots(1, len(LABELS), sharey=True)
+    for axes, (label, method) in zip(by_method, methods.items(), strict=True):
+        predictions = [repeat[method] for repeat in repeats]
+        found = [calibration_curve(p.observed, p.mean, p.std) for p in predictions]
         levels = found[0][0]
-        curves = [curve for _, curve in found]
-        mean = np.mean(curves, axis=0)
-        std = np.std(curves, axis=0)
+        curves = np.array([curve for _, curve in found])  # (n_repeats, n_levels, n_out)
+        mean = curves.mean(axis=0)
+        std = curves.std(axis=0)
         areas = rows[method].by_output["miscalibration"]
-        for axes, name, m, s in zip(panels, OUTPUT_NAMES, mean.T, std.T, strict=True):
+        axes.set_title(f"{label}, average area {rows[method].miscalibration.mean:.2f}")
+        axes.set_xlabel("expected proportion")
+        for j, (name, output) in enumerate(LABELS.items()):
+            axes.plot(levels, mean[:, j], f"C{j}", label=output.split(" [")[0])
             text = f"{label}, area {areas[name].mean:.2f}"
-            (line,) = axes.plot(levels, m, LINES.get(label, "-"), label=text)
-            axes.fill_between(levels, m - s, m + s, color=line.get_color(), alpha=0.2, lw=0)
-    for axes, label in zip(panels, LABELS.values(), strict=True):
+            (line,) = by_output[j].plot(levels, mean[:, j], LINES.get(label, "-"), label=text)
+            low = mean[:, j] - std[:, j]
+            high = mean[:, j] + std[:, j]
+            by_output[j].fill_between(levels, low, high, color=line.get_color(), alpha=0.2, lw=0)
+    for axes, output in zip(by_output, LABELS.values(), strict=True):
+        axes.set(title=f"further: {output.split(' [')[0]}", xlabel="expected proportion")
+    for axes in (*by_method, *by_output):
         axes.plot([0, 1], [0, 1], "k-", lw=0.6)
-        axes.set(title=label, xlabel="expected proportion", xlim=(0, 1), ylim=(0, 1))
-        axes.set_aspect("equal")
+        axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    for axes in by_output:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    panels[0].set_ylabel("observed proportion")
+    by_method[0].set_ylabel("observed proportion")
+    by_output[0].set_ylabel("observed proportion")
+    with_legend(top, len(LABELS))
     return figure

@@ -1,6 +1,5 @@
 """Actions and reports for dodo.py: run programs, and report a failure in one sentence."""
 
-import fcntl
 import math
 import os
 import signal
@@ -21,6 +20,7 @@ from figures.pipeline.arithmetic import environment
 from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
+from safe_files.locking import lock
 
 STATE = ROOT / ".doit"  # folder with the state of doit's tasks and the lock of a run
 
@@ -41,15 +41,13 @@ def wait_for_turn(folder: Path) -> TextIO:
     """Wait until no other run works in this checkout, and lock it until the file is closed."""
     file = (folder / "lock").open("w", encoding="utf-8")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file.fileno(), wait=False)
     except BlockingIOError:
         try:
             print("waiting for another make in this checkout to end", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
         except KeyboardInterrupt:
             sys.exit("make: interrupted while it waited")
-    except OSError:
-        pass  # a file system without locks
     return file
 
 

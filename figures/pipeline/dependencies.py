@@ -10,7 +10,7 @@ import grimp
 
 from figures.pipeline.paths import ROOT
 
-PACKAGES = ("bnn", "fe_data", "figures", "prior_study", "studies")
+PACKAGES = ("bnn", "fe_data", "figures", "prior_study", "safe_files", "studies")
 
 
 @functools.cache

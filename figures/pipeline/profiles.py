@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from figures.pipeline import settings
-from figures.pipeline.paths import ROOT, TEST, TRAINING
+from figures.pipeline.paths import ROOT, STUDIES, TEST, TRAINING
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
@@ -52,9 +52,7 @@ NEEDED = {
     PRIOR_KNOWLEDGE: ("other_methods",),
 }  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
-APART = {  # target of make → notebook that it executes on request
-    "repeat-datasets": DRAWS,
-}
+APART = {"repeats": DRAWS}  # study → notebook of the paper that it executes
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Least numbers of simulated inputs. The estimator of mutual information needs 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}
@@ -131,8 +129,22 @@ class Profile(settings.Section):
         return []
 
 
+def study_sizes(name: str) -> dict[str, Any]:
+    """Return the sizes of studies under a shipped profile, by section.
+
+    The sizes stand in the file sizes.yaml of each study.
+    """
+    sizes = {
+        path.parent.name: parse_yaml(read_file(path, MOST_BYTES)).get(name)
+        for path in sorted(STUDIES.glob("*/sizes.yaml"))
+    }
+    return {section: values for section, values in sizes.items() if values is not None}
+
+
 def load_profile(profile: str | Path) -> Profile:
     """Load a profile by its name in notebooks/profiles, or from a YAML file.
+
+    A shipped profile has the sizes of the studies; any other file may have sections with them.
 
     Raises:
         ProfileError: If there is no such profile, or it is invalid.
@@ -160,6 +172,7 @@ def load_profile(profile: str | Path) -> Profile:
             raise ProfileError("name: must be left out, the name of the file is used")
         content = {key: value for key, value in content.items() if value is not None}
         content["name"] = path.stem
+        content = (study_sizes(path.stem) if shipped else {}) | content
     try:
         return Profile.model_validate(content)
     except ValidationError as error:

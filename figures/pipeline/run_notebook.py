@@ -15,10 +15,10 @@ import papermill
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
-from fe_data.files.writing import write_atomic
 from fe_data.files.yaml_file import parse_yaml
 from figures.pipeline.clean import listed, note
 from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
+from safe_files.writing import write_atomic
 
 # Tag of the cell that papermill adds to an executed notebook, also in its page
 INJECTED = b"injected-parameters"

@@ -13,10 +13,10 @@ from fe_data.cli.commands import INTERRUPTED
 from fe_data.cli.main import main as run_command
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
 from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
+from safe_files.writing import write_atomic
 
 
 def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
@@ -49,7 +49,7 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
 def solve_tiny_cell(seed: int) -> None:
     """Solve an RVE of one fibre, so that numba compiles the solver if it has not been compiled."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
-    fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
+    fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), tiny, seed=seed)
 
 
 def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: int) -> int:

@@ -14,8 +14,7 @@ from bnn.evaluation.plots import plot_singular_values
 from figures.style import STYLE, WIDTH, with_legend
 from prior_study import STUDY_PRIORS, Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
-from prior_study.statistics import WeightStatistics
-from prior_study.study import SOURCES
+from prior_study.study import SOURCES, PriorResult
 
 SHOWN = ("B", "D")  # the priors of Figs. 2 and 3
 TITLES = {
@@ -26,7 +25,12 @@ TITLES = {
     "generalised_normal": "generalised normal",
     "low_rank": "multivariate Gaussian",
 }
-LIMIT = {"A": 6.0, "B": 6.0, "C": 6.0, "D": 8.0}  # of the ordinate
+LIMIT = 4.0  # of the ordinate of functions
+WEIGHT_LIMIT = 0.4  # of demeaned weights in the histograms
+DENSITY_LIMIT = 15.0  # of their densities
+BINS = 80
+SHOWN_WEIGHTS = 250  # first weights of a kernel: to the 50 units of a layer from five units below
+CORRELATION_LIMIT = 0.5  # of the colours, so that blocks of weights can be seen
 MARKERS = "osD^"
 
 
@@ -43,52 +47,63 @@ def priors(study: Study) -> Figure:
             axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
         axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
         axes.set(title=f"prior {name}: {STUDY_PRIORS[name].label}", xlabel="$x$")
-        axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
+        axes.set(xlim=(-1, 1), ylim=(-LIMIT, LIMIT))
     panels[0, 0].set_ylabel("$y$")
     return with_legend(figure, 4)
 
 
-def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightStatistics, int, str]]:
-    """Yield panel, statistics, index and title of each kernel; each prior has a row of panels."""
+def _kernels(
+    study: Study, panels: np.ndarray, layers: Sequence[int]
+) -> Iterator[tuple[Axes, PriorResult, int, str]]:
+    """Yield panel, result, layer and title of each kernel; each prior has a row of panels."""
     for row, name in zip(panels, SHOWN, strict=True):
-        for layer, axes in enumerate(row):
-            title = f"prior {name}, $W^{{({layer})}}$"
-            yield axes, study.results[name].statistics, layer, title
+        for layer, axes in zip(layers, row, strict=True):
+            yield axes, study.results[name], layer, f"prior {name}, $W^{{({layer})}}$"
 
 
 @plt.style.context(STYLE)
 def histograms(study: Study) -> Figure:
     """Plot Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
-    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.0))
-    for axes, found, layer, title in _kernels(study, panels):
-        edges = found.bin_edges[layer]
-        density = found.density[layer]
-        x = np.linspace(edges[0], edges[-1], 400)
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.0), sharex=True, sharey=True)
+    edges = np.linspace(-WEIGHT_LIMIT, WEIGHT_LIMIT, BINS + 1)
+    x = np.linspace(-WEIGHT_LIMIT, WEIGHT_LIMIT, 801)
+    for axes, result, layer, title in _kernels(study, panels, range(5)):
+        found = result.statistics
+        weights = result.kernel(layer)
+        counts, _ = np.histogram(weights, edges)
+        density = counts / (weights.size * np.diff(edges))  # weights outside count too
+        sigma = np.sqrt(found.variance[layer + 1])
         alpha = found.alpha[layer + 1]
         beta = found.beta[layer + 1]
-        gaussian = norm.pdf(x, scale=np.sqrt(found.variance[layer + 1]))
         axes.stairs(density, edges, fill=True, color="0.8", label="weights")
-        axes.plot(x, gaussian, color="C0", label="Gaussian")
-        axes.plot(x, gennorm.pdf(x, beta, scale=alpha), "C1--", label="generalised normal")
-        axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.3 * density.max()))
-        axes.set(title=f"{title}, $β_0$ = {beta:.2f}", xlabel=r"$\omega - \mu_0$")
+        axes.plot(x, norm.pdf(x, scale=sigma), color="C0", label="Gaussian, $σ_0$")
+        label = "generalised normal, $α_0$, $β_0$"
+        axes.plot(x, gennorm.pdf(x, beta, scale=alpha), "C1--", label=label)
+        fitted = f"$σ_0$ = {sigma:.3f}\n$α_0$ = {alpha:.3f}\n$β_0$ = {beta:.2f}"
+        axes.text(0.97, 0.95, fitted, transform=axes.transAxes, ha="right", va="top")
+        axes.set(title=title, xlim=(-WEIGHT_LIMIT, WEIGHT_LIMIT), ylim=(0, DENSITY_LIMIT))
     plt.setp(panels[:, 0], ylabel="probability density")
+    plt.setp(panels[-1], xlabel=r"$\omega - \mu_0$")
     return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)
 def correlations(study: Study) -> Figure:
-    """Plot Fig. 3: correlations between some weights of each kernel."""
+    """Plot Fig. 3: correlations between the first weights of W1 to W3, then of W0 and W4."""
     figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.4))
-    for axes, found, layer, title in _kernels(study, panels):
-        image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
-        size = found.mean_correlation[layer]
-        level = found.null_correlation[layer]
-        axes.set(title=f"{title}\nmean $|r|$ {size:.3f}\nchance {level:.3f}")
-        axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
-        axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
+    for axes, result, layer, title in _kernels(study, panels, (1, 2, 3, 0, 4)):
+        correlation = np.corrcoef(result.kernel(layer)[:, :SHOWN_WEIGHTS], rowvar=False)
+        image = axes.imshow(
+            correlation, cmap="RdBu_r", vmin=-CORRELATION_LIMIT, vmax=CORRELATION_LIMIT
+        )
+        size = result.statistics.mean_correlation[layer]
+        level = result.statistics.null_correlation[layer]
+        axes.set(title=f"{title}\nmean $|r|$ {size:.3f}\nchance {level:.3f}", xlabel="weight")
+        # The weights from one unit to the next layer form a block of 50.
+        ends = np.arange(0, len(correlation) + 1, 50 if len(correlation) > 50 else 10)
+        axes.set(xticks=ends - 0.5, yticks=ends - 0.5, xticklabels=ends, yticklabels=ends)
     plt.setp(panels[:, 0], ylabel="weight")
-    figure.colorbar(image, ax=panels, label="correlation $r$", shrink=0.7)
+    figure.colorbar(image, ax=panels, label="correlation $r$", shrink=0.7, extend="both")
     return figure
 
 
@@ -99,7 +114,7 @@ def reconstructed(study: Study) -> Figure:
     figure, panels = plt.subplots(*shape, figsize=(WIDTH, 8.6), sharex=True, squeeze=False)
     x = study.config.grid[:, 0]
     for row, source, letter in zip(panels, WEIGHT_PRIOR_NAMES, "abcd", strict=True):
-        for axes, (name, result) in zip(row, study.results.items(), strict=True):
+        for axes, result in zip(row, study.results.values(), strict=True):
             values = result.functions[SOURCES.index(source)]
             (mean, std) = result.exact
             axes.plot(
@@ -116,7 +131,7 @@ def reconstructed(study: Study) -> Figure:
                 axes.plot(x, mean + sign * std, "k--", lw=1, label="functional prior, mean ± 2 std")
             title = "distance {wasserstein:.2f}, error of width {width:.2f}"
             axes.set_title(title.format(**result.comparison.loc[source]), fontsize=8)
-            axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
+            axes.set(xlim=(-1, 1), ylim=(-LIMIT, LIMIT))
         row[0].set_ylabel(f"({letter}) {TITLES[source]}\n$y$")
     for axes, name in zip(panels[0], study.results, strict=True):
         axes.set_title(f"prior {name}\n{axes.get_title()}")
@@ -162,8 +177,7 @@ def singular_values(study: Study) -> Figure:
     decays = {f"prior {n}": r.statistics.singular_values for n, r in study.results.items()}
     plot_singular_values(decays, axes=axes)
     plt.setp(axes.get_lines()[1::2], linestyle="--")
-    axes.set_xlabel("index")
-    _plain_ticks(axes.yaxis)
+    axes.set(xlabel="index", yscale="linear", ylim=(0, None))
     axes.legend()
     return figure
 

@@ -18,7 +18,7 @@ from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.profiles import Profile
 from figures.pipeline.settings import TRAINING_CASE
 from figures.pipeline.training import PROCEDURES
-from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
+from figures.scores import LARGER_IS_BETTER, Interval, over_repeats, student_factor, written
 
 ALL = "all_outputs"  # name for a score over all outputs
 ANCHORED = f"{TRAINING_CASE}_anchored"
@@ -88,7 +88,7 @@ class Gain:
         if np.ptp(outside) > 0:
             fit = stats.linregress(outside, gain.values)
             slope = float(fit.slope)
-            half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
+            half_width = float(student_factor(len(outside) - 2) * fit.stderr)
         positive = int(np.sum(values > 0))
         below = None if printed is None else int(np.sum(values < printed))
         return cls(gain, positive, slope, half_width, printed, below)

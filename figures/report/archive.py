@@ -16,11 +16,11 @@ import typer
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from fe_data.files.writing import replacing
 from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
 from figures.report.tables import RUNS
+from safe_files.writing import replacing
 
 MADE = (*(f"figures/{run}" for run in RUNS), "build/docs", "build/article.pdf")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import typer
 import yaml
 
-from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, committed_metrics
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import command
+from safe_files.writing import write_atomic
 
 CROISSANT = SHIPPED_TABLES / "croissant.json"
 CODECHECK = ROOT / "codecheck.yml"

@@ -14,7 +14,6 @@ import jinja2
 import typer
 from typer import Argument, Option
 
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
 from figures.pipeline.paths import (
     MEDIA_TYPES,
@@ -41,6 +40,7 @@ from figures.report.comparison import (
 from figures.report.equality import report
 from figures.report.labels import brief, column_decimals, label, power
 from figures.scores import written
+from safe_files.writing import write_atomic
 
 # StrictUndefined: a missing name in a template raises an error.
 ENVIRONMENT = jinja2.Environment(

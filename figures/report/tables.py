@@ -6,6 +6,7 @@ in it.
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +15,9 @@ from typing import Any
 import numpy as np
 import typer
 
-from fe_data.files.writing import write_atomic
 from figures.claims import SCATTER, Item, Source, Table, load_published
 from figures.markdown import comma_separated, markdown, with_blocks
-from figures.pipeline.paths import ROOT, committed_metrics
+from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics
 from figures.pipeline.profiles import (
     DRAWS,
     SURROGATE,
@@ -33,6 +33,7 @@ from figures.report.comparison import (
 )
 from figures.report.labels import label
 from figures.scores import Interval, as_interval, written
+from safe_files.writing import write_atomic
 
 # Folder of a run → the data from which it was computed
 RUNS = {
@@ -173,14 +174,20 @@ def short(table_3: Table) -> str:
 
 
 def contents(run: Mapping[str, Metrics]) -> str:
-    """Return the table of all figures and tables of the paper with their verdicts."""
+    """Return the table of all figures and tables of the paper: verdicts, and our pictures."""
     rows = []
     for entry in compare(run).values():
         item = entry.item
         judge = " †" if entry.source != item.notebook else ""
         verdict = f"{SIGNS[entry.verdict]} {entry.count}" if entry.count else entry.verdict
-        rows.append([item.place, verdict + judge])
-    return markdown(["", "comparisons met"], rows)
+        rows.append([item.place, verdict + judge, ", ".join(map(linked, entry.pictures))])
+    return markdown(["", "comparisons met", "our pictures"], rows)
+
+
+def linked(picture: str) -> str:
+    """Return a link to a picture of the full run; "fig06a_vanilla.svg" is called "a vanilla"."""
+    words = re.sub(r"^fig\d+|\.\w+$", "", picture).replace("_", " ").strip()
+    return f"[{words}](../figures/{REFERENCE.name}/{picture})"
 
 
 def runtime(runs: Runs) -> str:

@@ -95,7 +95,7 @@ class TrainingSet:
             resampling,
             tuned.epochs,
             regulariser="low_rank" if method == ANCHORED else "none",
-            start="random" if tuned.start == RANDOM else "anchors",
+            initial_weights="random" if tuned.start == RANDOM else "anchors",
         )
 
 

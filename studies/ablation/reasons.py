@@ -68,10 +68,10 @@ def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
     for name, factor in LENGTH_FACTORS.items():
         kernel = bnn.RBF(problem.VARIANCE, factor * problem.LENGTHSCALE)
         priors[name] = replace(prior, kernel=kernel)
-    priors["inputs_all"] = replace(prior, features=(EVERY_INPUT,) * len(problem.FEATURES))
+    priors["inputs_all"] = replace(prior, active_dims=(EVERY_INPUT,) * len(problem.FEATURES))
     # Exchange the inputs of b and c, and those of E and p_σ.
     b, c, E, nu, p = problem.FEATURES
-    priors["subsets_exchanged"] = replace(prior, features=(c, b, p, nu, E))
+    priors["subsets_exchanged"] = replace(prior, active_dims=(c, b, p, nu, E))
     return priors
 
 
@@ -90,13 +90,13 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
         columns = slice(layer.start, layer.stop)
         permuted[:, columns] = weights[rng.permutation(len(weights)), columns]
     mean = weights.mean(axis=0)
-    common = networks.start.mean(axis=0)  # initial weights are nearly the same for all
+    common = networks.initial_weights.mean(axis=0)  # initial weights are nearly the same for all
     return {
         "networks_pretrained": weights,
         "layers_permuted": permuted,
         "mean_alone": np.broadcast_to(mean, weights.shape).copy(),
         "spread_alone": weights - mean + common,
-        "start_common": networks.start,
+        "start_common": networks.initial_weights,
     }
 
 
@@ -125,7 +125,7 @@ def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) ->
     }
     evidence = {name: log_evidence(each, cells) for name, each in wrong.items()}
     begun = {
-        name: judged(trainer.anchor(networks, cells, regulariser="none", start=start))
+        name: judged(trainer.anchor(networks, cells, regulariser="none", initial_weights=start))
         for name, start in starts(networks, seed).items()
     }
     sizes: dict[str, dict[str, EnsembleScores]] = {VANILLA: {}, ANCHORED: {}}

@@ -20,12 +20,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
-from fe_data.files.writing import save_picture
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
+from safe_files.writing import save_picture
 from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell
 
 OUT = Path("data/direct_simulation")
@@ -101,11 +101,15 @@ def other_elements() -> Iterator[list[str]]:
     """Yield rows with the differences in stress between other elements and ours, same RVEs [%]."""
     cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
-        name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
+        name: [
+            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name) for c in cells
+        ]
         for name in LOADINGS
     }
     for name in LOADINGS:
-        standard = [solve_rve(INPUTS, c, SETTINGS, path(name), element="P2") for c in cells]
+        standard = [
+            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2") for c in cells
+        ]
         theirs = [stresses(solved, name) for solved in standard]
         yield ["standard P2, our mesh", "", name, *stiffer(theirs, ours[name])]
     across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"

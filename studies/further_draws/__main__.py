@@ -79,13 +79,13 @@ def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[
 def main(folders: list[Path]) -> None:
     """Write the gain by anchoring over all draws, and print the verdicts on claims of the paper."""
     # Imported here, so that --help does not wait for PyTorch.
-    from fe_data.files.writing import write_atomic
     from figures.composite.draws import load_draws
     from figures.markdown import comma_separated, markdown
     from figures.materials_surrogate.surrogate import comparison_claims
     from figures.pipeline.provenance import describe
     from figures.repeated_datasets.draws import over_draws, train_draws
     from figures.scores import write_json
+    from safe_files.writing import write_atomic
 
     started = time.perf_counter()
     profiles = {folder: out_of_distribution(folder) for folder in (SHIPPED_TABLES, *folders)}
@@ -123,7 +123,7 @@ if __name__ == "__main__":
     try:
         if given.published:
             profile = simulate_published(given.published, given.out, given.jobs)
-            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeat-datasets"
+            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeats"
             print(f"train with: {program}")
         else:
             main(simulate_further(given.out, given.jobs))

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from fe_data.cli.main import main as run_command
-from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import TEST, TRAINING, drawn, require_tables, table_path
 from figures.pipeline.profiles import PROFILE_DIR, load_profile
 from figures.pipeline.simulation import simulate
+from safe_files.writing import write_atomic
 
 FURTHER = {36: 24, 60: 12}  # seed → number of datasets
 COPIES = 6  # simulations of each published input

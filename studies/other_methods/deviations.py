@@ -17,7 +17,6 @@ import typer
 from threadpoolctl import threadpool_limits
 from typer import Argument
 
-from fe_data.files.writing import write_atomic
 from figures.composite.problem import OUTPUT_NAMES, published_tables
 from figures.markdown import comma_separated
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES, TEST
@@ -25,6 +24,7 @@ from figures.pipeline.processes import seeds_of
 from figures.pipeline.profiles import SURROGATE, load_profile
 from figures.pipeline.settings import TRAINING_CASE
 from figures.report.tables import RUNS, committed
+from safe_files.writing import write_atomic
 from studies.other_methods import weights
 from studies.other_methods.methods import Repeat
 from studies.other_methods.problems import Problem, load_problems
@@ -45,7 +45,7 @@ Deviations = np.ndarray  # standard deviations over test RVEs and outputs, (n, n
 
 def exact_deviations(problem: Problem) -> Deviations:
     """Return the standard deviations of the exact posterior of the paper's prior."""
-    return problem.posteriors["exact"].predict(problem.test.X, return_std=True)[1]
+    return problem.posterior(problem.paper).predict(problem.test.X, return_std=True)[1]
 
 
 def of_ensembles(metrics: Any) -> dict[str, tuple[int, list[float]]]:

@@ -14,7 +14,6 @@ import typer
 from threadpoolctl import threadpool_limits
 from typer import Argument
 
-from fe_data.files.writing import write_atomic
 from figures.composite.problem import published_tables
 from figures.composite.scores import MethodScores
 from figures.markdown import comma_separated
@@ -24,6 +23,7 @@ from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import TRAINING_CASE
 from figures.report.tables import RUNS
 from figures.scores import Interval, over_repeats
+from safe_files.writing import write_atomic
 from studies.other_methods.methods import Repeat
 from studies.other_methods.problems import Problem, load_problems
 

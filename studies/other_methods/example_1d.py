@@ -72,12 +72,11 @@ def _curves(lengthscale: float, settings: OtherMethods, seed: int) -> dict[str, 
     samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
         exact.mean, exact.covariance, count, method="eigh"
     )
-    moments = exact.mean, exact.std
     curves = {
-        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), Distance.of(each, *moments))
+        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), Distance.of(each, exact.mean))
         for name, each in samples.items()
     }
-    return curves | {"exact": Curves(*moments, Distance(0.0, 0.0))}
+    return curves | {"exact": Curves(exact.mean, exact.std, Distance(0.0))}
 
 
 def distances(repeats: list[Cases]) -> dict[str, dict[str, Distance[Interval]]]:

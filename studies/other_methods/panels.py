@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from figures.composite.scores import MethodScores, WeightSpaceScores
 from figures.example_1d.ensembles import GRID, load_data
-from figures.example_1d.panels import LIMITS
+from figures.example_1d.panels import WIDE_LIMIT
 from figures.scores import Interval
 from figures.style import STYLE, WIDTH, band, with_legend
 from studies.other_methods.example_1d import Curves
@@ -126,9 +126,8 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
                     label=label,
                 )
             axes.plot(X[:, 0], y, "o", color="k", ms=1.8, label="data")
-            axes.set(xlim=(-1, 1), ylim=LIMITS)
-            words = f"off: mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%}"
-            axes.set_title(words, fontsize=8)
+            axes.set(xlim=(-1, 1), ylim=(-WIDE_LIMIT, WIDE_LIMIT))
+            axes.set_title(f"mean off by {shown.distance.mean:.2f}", fontsize=8)
         row[0].set_ylabel(f"${name}$\n$y$")
     for axes, method in zip(panels[0], SHOWN_1D, strict=True):
         words = textwrap.fill(LABELS[method], 22)

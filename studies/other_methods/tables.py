@@ -22,7 +22,6 @@ HEADINGS = {  # number → heading of its column and decimals
     "gradient_in_span": ("gradient in span(V)", 3),
     "dimension": ("(K−1)/d", 3),
     "mean": ("|mean − exact|", 3),
-    "std": ("|std / exact − 1|", 2),
 }
 NOISES = {  # kind of Σ_noise → words
     "paper": "from the paper",
@@ -110,7 +109,7 @@ def tables(results: Results) -> list[Table]:
         _table(more, (*COMPARED, *seen, "dimension"), spans),
         *(_table(f"The main methods, {results.label(c)}.", SCORES, rows[c]) for c in others),
         *(
-            _table(example.format(case) + "[−1, 1].", ("mean", "std"), labelled(distances))
+            _table(example.format(case) + "[−1, 1].", ("mean",), labelled(distances))
             for case, distances in results.example.items()
         ),
         *(_relevance(results.label(case), each) for case, each in results.relevance.items()),

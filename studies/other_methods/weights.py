@@ -108,7 +108,7 @@ def train_weights(
         training=bnn.TrainingSettings(epochs=epochs),
         anchoring=bnn.Anchoring(
             regulariser=method.regulariser,
-            start="anchors" if method.warm else "random",
+            initial_weights="anchors" if method.warm else "random",
             optimiser="gauss_newton" if method.optimum else "adam",
             resampling=resampling,
         ),
@@ -132,12 +132,12 @@ def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, flo
     The numbers are means over the networks, see `WeightSpaceScores`.
     """
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
-    gradient = data_gradient(members, members.start)
+    gradient = data_gradient(members, members.initial_weights)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
     return {  # fields of `WeightSpaceScores`
         "penalty": float(penalty.mean()),
         "gradient_in_span": part_in_span(prior.directions, gradient),
-        "step_in_span": part_in_span(prior.directions, members.weights - members.start),
+        "step_in_span": part_in_span(prior.directions, members.weights - members.initial_weights),
         "dimension": prior.rank / members.weights.shape[1],
     }
 

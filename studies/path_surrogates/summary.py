@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
-from figures.scores import CONFIDENCE
+from figures.scores import student_factor
 from studies.path_surrogates.data import REFERENCES
 from studies.path_surrogates.estimators import ESTIMATORS
 from studies.path_surrogates.study import DRAWS
@@ -80,4 +79,4 @@ def joint_half_width(samples: Sequence[np.ndarray]) -> float:
         return 0.0
     freedom = [len(values) - 1 for values in samples]
     effective = total**2 / np.sum(variances**2 / freedom)  # Satterthwaite (1946)
-    return float(student.ppf(0.5 + 0.5 * CONFIDENCE, effective) * np.sqrt(total))
+    return float(student_factor(effective) * np.sqrt(total))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data.files.writing import write_atomic
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
+from safe_files.writing import write_atomic
 from studies.path_surrogates.data import REFERENCES
 from studies.path_surrogates.picture import picture
 from studies.path_surrogates.study import REFERENCE

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from figures.composite.draws import in_words
-from figures.scores import CONFIDENCE
+from figures.scores import student_factor
 from studies.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from studies.scoreboard.registry import DATA, OURS, PEERS, Peer
 
@@ -53,7 +53,7 @@ class Gap:
         """95 % confidence half-width of the mean, by Student's t; NaN for one split."""
         if self.splits < 2:
             return np.nan
-        return float(student.ppf(0.5 + 0.5 * CONFIDENCE, self.splits - 1) * self.error)
+        return student_factor(self.splits - 1) * self.error
 
     @property
     def word(self) -> str:

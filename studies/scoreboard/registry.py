@@ -78,7 +78,7 @@ class Peer:
         code = zlib.crc32("\n".join([*self.unparsed, text]).encode())
         return f"{code:08x}"
 
-    @property
+    @cached_property
     def unparsed(self) -> list[str]:
         """Lines of `code`, without comments and docstrings."""
         found = ast.parse("\n".join(map(ast.unparse, self.code)))

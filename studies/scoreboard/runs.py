@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from bnn.storage.reading import is_number
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
+from safe_files.writing import write_atomic
 from studies.results import Format, Results, is_count, is_text
 from studies.scoreboard.problems import Problem, Split, is_composite
 from studies.scoreboard.registry import FIELDS, LIBRARIES, Peer

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.files.writing import write_atomic
 from figures.composite.draws import in_words
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
+from safe_files.writing import write_atomic
 from studies.scoreboard.comparison import (
     JUDGED,
     SCORES,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from operator import lt
 
 from figures.claims import Claim, Table
-from figures.scores import Interval
-from studies.strain_paths.study import ALLOWED, LABELS, Members, Rows, two_errors
+from figures.scores import Interval, written
+from studies.strain_paths.study import ALLOWED, LABELS, Members, Rows
 
 ABOUT = "Strain paths"  # subject of the claims
 HALF = 0.5  # share of the error of the mean-field model
@@ -102,7 +102,8 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
             coverages.append([f"of {what}", str(n), *map(_written, numbers)])
     header = ["", "training paths", *(LABELS[name] for name in rows)]
     ends = (
-        "Means over disjoint parts of the random paths ± two standard errors, if there are several."
+        "Means over disjoint parts of the random paths ± 95 % confidence half-widths, if there are "
+        "several."
     )
     return [
         Table(
@@ -116,13 +117,8 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
 
 
 def _thousandths(number: Interval) -> str:
-    return _with_errors(1e3 * number.mean, 1e3 * two_errors(number), 3)
+    return written(Interval(tuple(1e3 * value for value in number.values)), 3)
 
 
 def _written(number: Interval) -> str:
-    return _with_errors(number.mean, two_errors(number), 3)
-
-
-def _with_errors(mean: float, margin: float, decimals: int) -> str:
-    """Format a mean, with two standard errors unless they are zero."""
-    return f"{mean:.{decimals}f}" + (f" ± {margin:.{decimals}f}" if margin else "")
+    return written(number, 3)

@@ -16,7 +16,6 @@ from studies.strain_paths.study import (
     LABELS,
     TENSION,
     Rows,
-    two_errors,
 )
 
 AXES = ("xx", "yy", "xy")
@@ -162,7 +161,7 @@ def _less_reference(
 
 @plt.style.context(STYLE)
 def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
-    """Plot errors and coverages over the number of training paths, means ± two standard errors."""
+    """Plot errors and coverages over the number of training paths, means ± 95 % half-widths."""
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 3.9))
     headings = {
         "error": "mean square error over variance",
@@ -176,7 +175,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
             axes.errorbar(
                 [n * 1.04 ** (i - 1.5) for n in errors],  # shifted, so that they do not overlap
                 [number.mean for number in numbers],
-                yerr=[two_errors(number) for number in numbers],
+                yerr=[number.margin for number in numbers],
                 marker="o",
                 ms=3,
                 capsize=2,

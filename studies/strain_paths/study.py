@@ -212,8 +212,3 @@ def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
         for count in sorted(counts)
     }
     return {name: {n: errors[name] for n, errors in by_count.items()} for name in study.references}
-
-
-def two_errors(number: Interval) -> float:
-    """Return two standard errors of a mean over draws; zero for a single draw."""
-    return 2.0 * (number.std or 0.0) / float(np.sqrt(len(number.values)))

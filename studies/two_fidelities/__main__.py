@@ -131,10 +131,10 @@ def rves(folder: Path, n_coarse: int = 100, n_fine: int = 12, timed: int = 10) -
         fe_data.generate(design, settings, folder / name)
         tables.append(fe_data.load_table(folder / name / "dataset.csv"))
         samples = [design.sample(i) for i in range(timed)]
-        fe_data.solve_rve(samples[0].inputs, samples[0].seed, settings)  # loads compiled code
+        fe_data.solve_rve(samples[0].inputs, settings, seed=samples[0].seed)  # loads compiled code
         start = time.process_time()
         for each in samples:
-            fe_data.solve_rve(each.inputs, each.seed, settings)
+            fe_data.solve_rve(each.inputs, settings, seed=each.seed)
         print(f"{name}: {(time.process_time() - start) / timed:.2f} s for one RVE")
     cheap, fine = ((table.inputs, table.outputs) for table in tables)
     truth = [fe_data.load_table(fe_data.shipped_table(name)) for name in TEST]

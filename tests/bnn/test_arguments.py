@@ -239,7 +239,7 @@ PRIOR = GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
 FIXED = {
     "prior__kernel": bnn.GPRegressor(PRIOR, noise=0.1),
     "prior__mean": bnn.FunctionAnchoredEnsemble(PRIOR, noise=0.1),
-    "noise__freedom": bnn.GPRegressor(PRIOR, noise=bnn.StudentNoise(0.1)),
+    "noise__df": bnn.GPRegressor(PRIOR, noise=bnn.StudentNoise(0.1)),
     "mean__kernel": bnn.GPRegressor(),
     "estimator__prior__kernel": bnn.PCARegressor(bnn.GPRegressor(PRIOR, noise=0.1)),
 }

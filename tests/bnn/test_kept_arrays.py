@@ -17,12 +17,12 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
     "PriorCheck": CALLS["check_prior"],
     "Sensitivity": CALLS["sensitivity"],
     "pretrain": CALLS["pretrain"],
-    "Anchoring": Call(bnn.Anchoring, {"anchors": WEIGHTS, "start": WEIGHTS}),
+    "Anchoring": Call(bnn.Anchoring, {"anchors": WEIGHTS, "initial_weights": WEIGHTS}),
     "GaussianProcessPrior": Call(
-        lambda length_scale, low, features: bnn.GaussianProcessPrior(
-            0.5, sk.RBF(length_scale), 2, features=features, bounds=(low, None)
+        lambda length_scale, low, active_dims: bnn.GaussianProcessPrior(
+            0.5, sk.RBF(length_scale), 2, active_dims=active_dims, bounds=(low, None)
         ),
-        {"length_scale": np.array([0.5, 0.7]), "low": np.zeros(2), "features": np.array([1, 0])},
+        {"length_scale": np.array([0.5, 0.7]), "low": np.zeros(2), "active_dims": np.array([1, 0])},
     ),
     "SamplerPrior": Call(
         lambda slopes: bnn.SamplerPrior(lambda X, slopes: X * slopes, {"slopes": slopes}),

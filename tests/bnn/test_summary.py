@@ -22,7 +22,7 @@ def rows(text):
 def test_length_scales_are_relative_to_the_range_of_each_input():
     first = bnn.RBF(1.0, (0.5, 100.0)) + bnn.Linear()
     second = bnn.Matern52(1.0, 4.0) * sk.RBF(1.0) + bnn.Matern52(1.0, 8.0)
-    prior = bnn.GaussianProcessPrior(0.0, [first, second], 2, features=[[0, 1], [0]])
+    prior = bnn.GaussianProcessPrior(0.0, [first, second], 2, active_dims=[[0, 1], [0]])
     frame = pd.DataFrame(X, columns=["vf", "E_f"])
     text = bnn.GPRegressor(prior, noise=[0.1, 0.5]).fit(frame, Y).summary()
     assert rows(text) == {

@@ -39,7 +39,7 @@ def prior(first, second, **options):
 
 PRIORS = {
     "alike": prior(1e2 * SMOOTH, 1e2 * SMOOTH),
-    "different": prior(WARPED, 1e4 * bnn.RBF(1.0, 90.0), features=[[0, 1], [1]]),
+    "different": prior(WARPED, 1e4 * bnn.RBF(1.0, 90.0), active_dims=[[0, 1], [1]]),
     "numbers": bnn.GaussianProcessPrior([0.5, 1000.0], [SMOOTH, 1e4 * SMOOTH]),
     "mixture": bnn.MixturePrior(
         [prior(WARPED, 1e4 * SMOOTH), prior(SMOOTH + ENDING, 1e4 * SMOOTH)],

@@ -37,7 +37,7 @@ def averages(cell: rve.RVESolution) -> dict[str, np.ndarray]:
 def _store() -> None:
     mesh = generate_mesh(Outline(MICROSTRUCTURE, SETTINGS.resolution))
     np.savez_compressed(MESH, **vars(mesh))
-    cell = rve.solve_rve(INPUTS, MICROSTRUCTURE, SETTINGS)
+    cell = rve.solve_rve(INPUTS, SETTINGS, microstructure=MICROSTRUCTURE)
     content = {name: values.tolist() for name, values in averages(cell).items()}
     AVERAGES.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

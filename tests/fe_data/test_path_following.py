@@ -9,6 +9,7 @@ import pytest
 from fe_data import ConvergenceError, Loading
 from fe_data.path_following import (
     IncrementalProblem,
+    Newton,
     PlaneStrainProblem,
     Residual,
     advance,
@@ -234,3 +235,47 @@ def test_estimated_steps_of_an_increment_go_on_in_the_next_one(error, longest):
 def test_the_predictor_is_exact_for_a_parabola():
     path = [(t, np.array([1 - t + 2 * t**2])) for t in (0.1, 0.4, 0.5)]
     np.testing.assert_allclose(extrapolate(path, 0.9), [1 - 0.9 + 2 * 0.81], rtol=1e-14)
+
+
+class Switching(IncrementalProblem):
+    """A spring, stiff near its balance at t, so that full steps from t - 1 lead to t + 1 and back.
+
+    The force is 4 d for |d| < 1/4, then grows with the stiffness 0.8; d is the distance from t.
+    """
+
+    def __init__(self, damped):
+        self.newton = Newton(iterations=10, damped=damped)
+        self.x = np.zeros(1)
+        self.state = self.trial = None
+
+    def begin(self, part, *, is_first):
+        pass
+
+    def prescribe(self, x, t):
+        pass
+
+    def residual(self, x, t):
+        d = float(x[0] - t)
+        force = 4 * d if abs(d) < 0.25 else math.copysign(1 + 0.8 * (abs(d) - 0.25), d)
+        self.slope = 4.0 if abs(d) < 0.25 else 0.8
+        return Residual(np.array([-force]), abs(force), 1.0)
+
+    def assemble_tangent(self):
+        self.tangent = self.slope
+
+    def damp(self, damping):
+        self.tangent += 4.0 * damping
+
+    def solve(self, residual, accuracy):
+        return residual / self.tangent
+
+    def averages(self):
+        return {"strain": self.x, "stress": self.x}
+
+
+@pytest.mark.parametrize("damped", [0, 50])
+def test_a_damped_tangent_ends_a_cycle_that_else_needs_smaller_steps(damped):
+    path, strain, _ = followed(Switching(damped), 0.5, 1)
+    assert strain[-1] == pytest.approx(1.0, abs=1e-10)
+    assert (path.counts["cutbacks"] == 0) == bool(damped)
+    assert path.counts.get("damped_solves", 0) == (1 if damped else 0)

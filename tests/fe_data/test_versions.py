@@ -23,7 +23,7 @@ ACCURACY = 1e-8  # of the largest value of each component's history
 def here():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rve, "generate_mesh", lambda *_: stored_mesh())
-        return averages(rve.solve_rve(INPUTS, MICROSTRUCTURE, SETTINGS))
+        return averages(rve.solve_rve(INPUTS, SETTINGS, microstructure=MICROSTRUCTURE))
 
 
 def test_averages_do_not_depend_on_the_version(here):

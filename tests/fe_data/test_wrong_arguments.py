@@ -20,7 +20,7 @@ INPUTS = fe_data.Inputs(0.2, 400.0, 400.0, 0.4)
 VALUES = {
     **vars(INPUTS),
     **vars(SETTINGS),
-    "microstructure": 0,
+    "microstructure": None,
     "centres": np.array([[0.2, 0.2], [0.7, 0.7]]),
     "count": 2,
     "design": fe_data.named_design("test_uniform", count=1),
@@ -44,7 +44,7 @@ GLASS = fe_data.named_phases("glass_epoxy")
 CARBON = fe_data.named_phases("carbon_epoxy").fibres.elasticity
 PATHS = fe_data.load_paths("repeated_random")
 SHIPPED_CURVES = fe_data.load_curves(VALUES["path"])
-POINT = fe_data.MaterialPoint(INPUTS, 0, SETTINGS)
+POINT = fe_data.MaterialPoint(INPUTS, SETTINGS, seed=0)
 CURVES = fe_data.Curves(SHIPPED_CURVES.histories[:3], np.ones((3, 50)), np.arange(3))
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n"
 ROW = [*vars(INPUTS).values()]
@@ -74,7 +74,7 @@ def design(folder):
 
 
 def solved(_):
-    return fe_data.solve_rve(INPUTS, 0, SETTINGS)
+    return fe_data.solve_rve(INPUTS, SETTINGS, seed=0)
 
 
 # Further arguments of some functions, or what makes these for a folder to write in.
@@ -87,6 +87,7 @@ OWN = {
     "TransverselyIsotropic": vars(CARBON) | {"axis": 30.0},
     "YieldStress": {"yield_stress_MPa": 400.0},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
+    "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
     "Phases": vars(GLASS),
     "load_phases": {"path": EXAMPLES / "paper.yaml"},
     "named_phases": {"name": "paper"},

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from figures.pipeline.paths import SHIPPED_TABLES, notebooks
-from figures.pipeline.profiles import PROFILE_DIR
+from figures.pipeline.profiles import PROFILE_DIR, study_sizes
 from tests.figures.report.committed import committed_run
 
 FAST = {"04b_repeated_datasets"}
@@ -37,6 +37,7 @@ SMALLER = {
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory):
     content = yaml.safe_load((PROFILE_DIR / "quick.yaml").read_text(encoding="utf-8"))
+    content |= study_sizes("quick")
     for section, values in SMALLER.items():
         content[section] = content.get(section, {}) | values
     path = tmp_path_factory.mktemp("profile") / "small.yaml"

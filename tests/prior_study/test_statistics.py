@@ -9,7 +9,6 @@ from bnn import MLP
 from prior_study.statistics import (
     directions,
     held,
-    histogram,
     mean_correlation,
     null_correlation,
     variance_error,
@@ -78,11 +77,6 @@ def test_one_in_twenty_independent_kernels_with_long_tails_is_above_its_level():
     assert 1 <= sum(above) <= 12
     kernel = rng.standard_normal((K, 30)) + 0.6 * rng.standard_normal((K, 1))  # share a part
     assert mean_correlation(kernel) > null_correlation(kernel)
-
-
-def test_histogram_holds_what_lies_within_four_standard_deviations(gaussian):
-    edges, density = histogram(gaussian[:, :30])
-    assert np.sum(density * np.diff(edges)) == pytest.approx(1.0, abs=2e-3)
 
 
 def test_directions_that_hold_most_of_the_variance_are_counted():

@@ -28,13 +28,18 @@ def test_the_file_holds_plain_arrays_and_the_same_study(study, tmp_path):
     assert again.config == study.config
     for name, result in study.results.items():
         np.testing.assert_array_equal(again.results[name].weights, result.weights)
-        np.testing.assert_array_equal(
-            again.results[name].statistics.density, result.statistics.density
-        )
+        np.testing.assert_array_equal(again.results[name].statistics.beta, result.statistics.beta)
         assert again.results[name].comparison.equals(result.comparison)
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
-    with pytest.raises(ValueError, match="is not a study of format 2"):
+    with pytest.raises(ValueError, match="is not a study of format 3"):
         load(tmp_path / "other.npz")
+
+
+def test_a_kernel_has_its_weights_less_their_mean(study):
+    """W1 maps 50 units to 50, after a first layer of 50 weights and 50 biases."""
+    result = study.results["B"]
+    weights = result.weights[:, 100:2600].astype(float)
+    np.testing.assert_array_equal(result.kernel(1), weights - weights.mean(axis=0))
 
 
 def test_a_network_depends_on_the_seed_and_not_on_the_other_networks(study):

@@ -11,28 +11,17 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-import yaml
 
 import fe_data
 from tests.repository.environments.common import ON_DEMAND, ROOT, imported_packages
+from tests.repository.versions import EXTRAS, declared
 
-RECIPE = ROOT / "conda" / "recipe.yaml"
-# Of conda-forge, where they differ from those of PyPI.
-CONDA_NAMES = {
-    "dask": "dask-core",
-    "gmsh": "python-gmsh",
-    "matplotlib": "matplotlib-base",
-    "torch": "pytorch",
-}
+SHIPPED = ("bnn", "fe_data", "safe_files")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
 
 
 def declared_packages(*extras):
-    project = PROJECT["project"]
-    optional = project["optional-dependencies"]
-    lines = project["dependencies"] + [line for extra in extras for line in optional[extra]]
-    return {re.match(r"[\w-]+", line)[0] for line in lines}
+    return set(declared(*extras))
 
 
 def test_every_imported_package_is_declared():
@@ -42,62 +31,21 @@ def test_every_imported_package_is_declared():
     assert imported_packages(["tests"]) <= declared_packages(*EXTRAS)
 
 
-def test_the_distribution_is_bnn_and_fe_data_and_little_else_is_installed_with_bnn():
+def test_the_distribution_is_three_packages_and_little_else_is_installed_with_bnn():
     """Extras bring what bnn does not import, except what fe_data and its commands start with."""
     assert declared_packages() == imported_packages(["bnn"]) - ON_DEMAND | {"lazy-loader", "typer"}
     patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
-    assert all((ROOT / package / "py.typed").exists() for package in ("bnn", "fe_data"))
-
-
-def test_both_lists_of_versions_name_every_declared_package():
-    declared = declared_packages(*EXTRAS)
-    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
-    assert declared <= set(re.findall(r"(?m)^([\w.-]+)==", pinned))
-    of_processors = {**CONDA_NAMES, "torch": "pytorch-cpu"}
-    listed = (ROOT / "environment-dev.yml").read_text(encoding="utf-8")
-    wanted = {of_processors.get(name, name) for name in declared}
-    with_pip = listed[listed.index("with pip it installs") :]  # a comment
-    named = {*re.findall(r"(?m)^ *- ([\w-]+)=", listed), *re.findall(r"[\w-]+", with_pip)}
-    assert wanted <= named
-
-
-def as_conda_says(requirement):
-    """gmsh>=4.11 as python-gmsh >=4.11."""
-    name, bound = re.fullmatch(r"([\w-]+)(>=.*)", requirement).groups()
-    return f"{CONDA_NAMES.get(name, name)} {bound}"
-
-
-def test_the_environment_of_users_is_the_packages_with_simulation_and_pandas():
-    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    project = PROJECT["project"]
-    extras = [project["optional-dependencies"][extra] for extra in ("fe", "pandas")]
-    wanted = sum(extras, project["dependencies"])
-    needed = {f"python{project['requires-python']}", "fenics-dolfinx>=0.5", "pip"}
-    assert set(listed) == needed | {as_conda_says(each).replace(" ", "") for each in wanted}
-
-
-def test_the_recipe_for_conda_names_what_pyproject_names():
-    recipe = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
-    project = PROJECT["project"]
-    assert recipe["context"]["version"] == project["version"]
-    assert f">={recipe['context']['python_min']}" == project["requires-python"]
-    assert recipe["about"]["summary"] == project["description"]
-    both, simulating = (set(each["requirements"]["run"]) for each in recipe["outputs"])
-    python = {"python >=${{ python_min }}"}
-    assert both == python | {as_conda_says(each) for each in project["dependencies"]}
-    extra = {as_conda_says(each) for each in project["optional-dependencies"]["fe"]}
-    beside = {"fenics-dolfinx >=0.5", '${{ pin_subpackage("composite-bnn", exact=True) }}'}
-    assert simulating == python | extra | beside
+    assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == set(SHIPPED)
+    assert all((ROOT / package / "py.typed").exists() for package in SHIPPED)
 
 
 @pytest.mark.slow
 def test_the_wheel_runs_the_readme_and_prints_its_version_away_from_the_checkout(tmp_path):
-    """It has all files of both packages but pages and their table, and needs no checkout."""
+    """It has all files of its packages but pages and their table, and needs no checkout."""
     source, away = tmp_path / "source", tmp_path / "away"
     ignored = shutil.ignore_patterns("__pycache__")
-    for package in ("bnn", "fe_data"):
+    for package in SHIPPED:
         shutil.copytree(ROOT / package, source / package, ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source)

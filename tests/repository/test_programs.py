@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("bnn", "fe_data", "prior_study", "figures", "bench", "studies", "examples", "tests")
+FOLDERS = (
+    "bnn",
+    "fe_data",
+    "safe_files",
+    "prior_study",
+    "figures",
+    "bench",
+    "studies",
+    "examples",
+    "tests",
+)
 FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 MAIN = '\nif __name__ == "__main__":\n'
 PROGRAMS = [

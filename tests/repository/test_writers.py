@@ -14,10 +14,10 @@ import prior_study.study
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.cli import rve_folder
-from fe_data.files.writing import save_picture
 from fe_data.statistics.replicates import save_statistics
 from figures import style
 from figures.scores import write_json
+from safe_files.writing import save_picture
 from tests.limits import killed_at_each_step
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
@@ -52,7 +52,7 @@ def path_ensemble():
 
 @functools.cache
 def cell():
-    return solve_rve(CELL, 0, COARSE, keep_steps=True)
+    return solve_rve(CELL, COARSE, seed=0, keep_steps=True)
 
 
 def curves(path):
@@ -116,7 +116,7 @@ def contents(folder):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_its_own_file_is_replaced_and_a_file_of_a_user_stays(name, tmp_path):
-    """With the same permissions; full disks, kills and links are in test_writing.py."""
+    """With the same permissions; full disks, kills and links are in tests/safe_files."""
     path = tmp_path / name
     write = functools.partial(WRITERS[name], path)
     write()

@@ -28,7 +28,7 @@ def test_pixels_approach_our_cell_from_above():
     settings = Settings(n_fibres=2, hardening=study.TABLE)
     tension = Loading((0.02, None, None), increments=8)
     cell = random_microstructure(0.3, 1, 2)
-    ours = solve_rve(study.INPUTS, cell, settings, tension).history["stress"][-1, 0]
+    ours = solve_rve(study.INPUTS, settings, tension, microstructure=cell).history["stress"][-1, 0]
 
     def stiffer(element, n):
         pixels = PixelCell(n, cell, study.INPUTS, settings, element)

@@ -7,12 +7,12 @@ is a sum of stationary parts and a linear trend,
 
 of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Beyond
 the data the functions bend by an unknown amount, and BEYOND ranges farther they become constant,
-see `bnn.Linear`. A given covariance replaces the trend and the constant o. It is the covariance of
-a mean, or of a kernel whose open parameters are part of η.
+see `bnn.Linear`. A prescribed covariance replaces the trend and the constant o. It is that of a
+mean, or of a kernel whose open parameters are part of η.
 """
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -21,7 +21,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import least_variance, log_diagonal
-from bnn.gp.evidence.trend import BEYOND, GivenCovariance
+from bnn.gp.evidence.prescribed import BEYOND, PrescribedCovariance
 from bnn.gp.hyperparameters import moments_of
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
@@ -91,26 +91,70 @@ class Family:
     flat: bool = False
 
 
+@dataclass(frozen=True)
+class NoiseForm:
+    """Variances of the noise of the data of one output, s_i² + r_i σ² exp(2 β·b_i).
+
+    Attributes:
+        fixed: s², (N,): the known part, which is the whole noise if there is no unknown part.
+        relative: r, (N,), of the unknown part.
+        basis: b, (N, p), of the unknown part, with p = 0 for constant noise; None if there is no
+            unknown part.
+        small: Whether the hyperprior of σ² is that of small noise.
+    """
+
+    fixed: Array
+    relative: Array
+    basis: Array | None = None
+    small: bool = False
+
+    @classmethod
+    def known(cls, variances: Array) -> Self:
+        """Return the form of known noise with these variances, (N,)."""
+        return cls(variances, np.zeros_like(variances))
+
+    @classmethod
+    def constant(cls, relative: Array, fixed: Array | None = None) -> Self:
+        """Return the form of unknown constant noise; `fixed` is None for zeros."""
+        fixed = np.zeros_like(relative) if fixed is None else fixed
+        return cls(fixed, relative, np.zeros((len(relative), 0)))
+
+    def thinned(self, rows: Ints) -> Self:
+        """Return the form for some of the data."""
+        basis = None if self.basis is None else self.basis[rows]
+        return replace(self, fixed=self.fixed[rows], relative=self.relative[rows], basis=basis)
+
+
+class Solved(NamedTuple):
+    """The evidence of the data under some hyper-parameters, with what its computation leaves.
+
+    Attributes:
+        log_evidence: log p(y | X, η) up to a constant, -inf if the covariance has no factor.
+        root: L of the covariance Σ = L Lᵀ of the data, on and below its diagonal, (N, N), or None.
+        alpha: α = Σ⁻¹ (y - m), (N,).
+    """
+
+    log_evidence: float
+    root: Array | None
+    alpha: Array
+
+
 class FamilyDensity:
     """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
 
     η contains, in this order:
 
-    - for each part log k0 and log L_1 .. L_n,
+    - for each stationary part log k0 and log L_1 .. L_n,
     - log v, the warps λ, and the entries of C off its diagonal,
-    - the open parameters of the given covariance: the logarithms of kernel parameters, or ρ,
-    - if the noise is unknown, log σ² and the slopes β. The variance of the noise of datum i is
-      r_i σ² exp(2 β·b_i), plus its known part.
+    - the open parameters of the prescribed covariance: the logarithms of kernel parameters, or ρ,
+    - if the noise is unknown, log σ² and the slopes β.
 
     Args:
         family: Form of the kernel.
         u: Inputs scaled to [0, 1], (N, n).
         y: Output minus its mean, in units of its standard deviation, (N,).
-        basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
-        relative: r, (N,); if the noise is known, its variances.
-        given: Given covariance, for a family without a trend; None adds o².
-        known: Known part of the variances if the noise is unknown, (N,); None for zeros.
-        small: Whether the hyperprior of unknown noise is that of small noise.
+        noise: Form of the noise.
+        covariance: Prescribed covariance, for a family without a trend; None adds o².
     """
 
     def __init__(
@@ -118,20 +162,14 @@ class FamilyDensity:
         family: Family,
         u: Array,
         y: Array,
-        basis: Array | None,
-        relative: Array,
-        given: GivenCovariance | None = None,
-        known: Array | None = None,
-        small: bool = False,
+        noise: NoiseForm,
+        covariance: PrescribedCovariance | None = None,
     ) -> None:
         self.family = family
-        self.small = small and basis is not None
-        self.given = given
-        self.known = known
+        self.noise_form = noise
+        self.covariance = covariance
         self.u = u
         self.y = y
-        self.basis = basis
-        self.relative = relative
         self._forms = [kind() for kind in family.kinds]
         n = u.shape[1]
         centre: list[float] = []
@@ -158,13 +196,13 @@ class FamilyDensity:
         many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
         first = len(centre)
-        for each in given.open if given else ():
-            add(1, *each[:3])
+        for hyperprior in covariance.hyperpriors if covariance else ():
+            add(1, *hyperprior[:3])
         self.open = slice(first, len(centre))
-        levels = 0 if basis is None else 1
-        slopes = 0 if basis is None else basis.shape[1]
+        levels = 0 if noise.basis is None else 1
+        slopes = 0 if noise.basis is None else noise.basis.shape[1]
         median, deviation = NOISE, NOISE_DEVIATION
-        if self.small:
+        if noise.small:
             median, deviation = SMALL_NOISE, SMALL_DEVIATION
         self.noise = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
@@ -175,26 +213,13 @@ class FamilyDensity:
 
     def thinned(self, rows: Ints) -> Self:
         """Return the density of some of the data."""
-        basis = None if self.basis is None else self.basis[rows]
-        given = None if self.given is None else self.given.thinned(rows)
-        known = None if self.known is None else self.known[rows]
-        data = self.u[rows], self.y[rows], basis, self.relative[rows]
-        return type(self)(self.family, *data, given, known, self.small)
+        covariance = None if self.covariance is None else self.covariance.thinned(rows)
+        data = self.u[rows], self.y[rows], self.noise_form.thinned(rows)
+        return type(self)(self.family, *data, covariance)
 
-    def under(self, variances: Array) -> Self:
-        """Return the density under known variances of the noise, (N,), with no noise in its η."""
-        return self.with_noise(None, variances)
-
-    def with_noise(self, basis: Array | None, relative: Array) -> Self:
-        """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
-        known = None if basis is None else self.known
-        data = self.u, self.y, basis, relative
-        return type(self)(self.family, *data, self.given, known, self.small)
-
-    def with_small_noise(self) -> Self:
-        """Return the density with the hyperprior of small noise in place of its own."""
-        data = self.u, self.y, self.basis, self.relative
-        return type(self)(self.family, *data, self.given, self.known, small=True)
+    def with_noise(self, noise: NoiseForm) -> Self:
+        """Return the density under another noise, whose parameters are those in its η."""
+        return type(self)(self.family, self.u, self.y, noise, self.covariance)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return a start for this family: values in η of parameters in common, else its medians."""
@@ -211,15 +236,16 @@ class FamilyDensity:
 
     def variances(self, eta: Array) -> Array:
         """Return the variances of the noise of the data, (N,)."""
-        if self.basis is None:
-            return self.relative
-        found = self.relative * self.unit_variances(eta)
-        return found if self.known is None else found + self.known
+        form = self.noise_form
+        if form.basis is None:
+            return form.fixed
+        return np.asarray(form.relative * self.unit_variances(eta) + form.fixed)
 
     def unit_variances(self, eta: Array) -> Array:
         """Return the variances of unknown noise at the data, (N,), for r = 1: σ² exp(2 β·b_i)."""
-        assert self.basis is not None
-        return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
+        basis = self.noise_form.basis
+        assert basis is not None
+        return np.asarray(np.exp(eta[self.noise] + 2.0 * basis @ eta[self.slopes]))
 
     def curvatures(self, eta: Array) -> Array:
         """Return the variances of c_i, (n,): beyond the data f(u) bends by c_i h², h = u_i - 1.
@@ -249,11 +275,11 @@ class FamilyDensity:
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
         """Return the kernel for inputs low + width u and an output of variance `spread`.
 
-        A family without stationary parts returns the given kernel. The kernel of any other family
-        does not include the given covariance.
+        A family without stationary parts returns the prescribed kernel. The kernel of any other
+        family does not include the prescribed covariance.
         """
-        if self.given is not None and not self.parts:
-            return self.given.kernel(eta[self.open])
+        if self.covariance is not None and not self.parts:
+            return self.covariance.kernel(eta[self.open])
         plain = not (self.family.warped or self.family.mixed)
         scale = width if plain else np.ones_like(width)
         origin = low + 0.5 * width if plain else np.full_like(width, 0.5)
@@ -262,7 +288,7 @@ class FamilyDensity:
             variance = float(np.exp(eta[k0][0]) * spread)
             part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = part if total is None else total + part
-        if self.given is not None:
+        if self.covariance is not None:
             return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
         # Half of the range of z over data within [0, 1], and BEYOND ranges more
@@ -286,7 +312,7 @@ class FamilyDensity:
         w, by_warps = self._warped(eta)
         turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
         z = w @ turn
-        root, _, profiles = self._factorised(eta, z)
+        root, _, profiles = self._factorised(eta, z, with_slopes=True)
         if root is None:
             return -np.inf, np.zeros_like(eta)
         value, solved = self._evidence(root, eta)
@@ -314,19 +340,20 @@ class FamilyDensity:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
-        if self.given is not None and self.given.open:
-            pairs_of = self.given.slopes(eta[self.open])
+        if self.covariance is not None and self.covariance.hyperpriors:
+            pairs_of = self.covariance.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
-            slopes[self.open] += self.given.mean_slopes(eta[self.open]) @ solved
+            slopes[self.open] += self.covariance.mean_slopes(eta[self.open]) @ solved
         if self.family.mixed:
             slopes[self.mixing] = (w.T @ by_z)[~np.eye(len(turn), dtype=bool)]
         if self.family.warped:
             slopes[self.warps] = np.sum((by_z @ turn.T) * by_warps, axis=0)
-        if self.basis is not None:
+        form = self.noise_form
+        if form.basis is not None:
             # ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
-            each = 0.5 * diagonal * (self.relative * self.unit_variances(eta))
-            slopes[self.noise] = each.sum()
-            slopes[self.slopes] = 2.0 * self.basis.T @ each
+            by_data = 0.5 * diagonal * (form.relative * self.unit_variances(eta))
+            slopes[self.noise] = by_data.sum()
+            slopes[self.slopes] = 2.0 * form.basis.T @ by_data
         value += self.log_prior(eta)
         return value, slopes - self.precision * (eta - self.centre)
 
@@ -341,27 +368,30 @@ class FamilyDensity:
 
     def log_prior(self, eta: Array) -> float:
         """Return log p(η) up to a constant, which is less for small noise by its prior odds."""
-        of_kind = -np.log(SMALL_ODDS) if self.small else 0.0
+        of_kind = -np.log(SMALL_ODDS) if self.noise_form.small else 0.0
         return float(of_kind - 0.5 * (eta - self.centre) ** 2 @ self.precision)
 
-    def solved(self, eta: Array) -> tuple[Array, Array]:
-        """Return L, on and below its diagonal, and α, for an η whose covariance has a factor."""
+    def solved(self, eta: Array) -> Solved:
+        """Return log p(y | X, η) up to a constant with L, on and below its diagonal, and α."""
         root = self._root(eta)
-        assert root is not None
-        return root, self._evidence(root, eta)[1]
+        if root is None:
+            return Solved(-np.inf, None, np.zeros_like(self.y))
+        value, alpha = self._evidence(root, eta)
+        return Solved(value, root, alpha)
 
-    def moments(self, eta: Array, places: Array) -> Array:
+    def moments(self, eta: Array, places: Array, solved: Solved) -> Array:
         """Return the means of f and of f² given the data, (2 m,), at scaled places (m, n)."""
         mean: Array | float = 0.0
-        if self.given is not None:
-            cross, variances = self.given.at(places, eta[self.open])
-            mean = self.given.mean_at(places, eta[self.open])
+        if self.covariance is not None:
+            cross, variances = self.covariance.at(places, eta[self.open])
+            mean = self.covariance.mean_at(places, eta[self.open])
         if self.parts:
             kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
-            own = kernel(self.u, places)
-            cross = own if self.given is None else own + cross
-            variances = kernel.diag(places) + (0.0 if self.given is None else variances)
-        return moments_of(cross, variances, self.solved(eta), mean)
+            of_family = kernel(self.u, places)
+            cross = of_family if self.covariance is None else of_family + cross
+            variances = kernel.diag(places) + (0.0 if self.covariance is None else variances)
+        assert solved.root is not None
+        return moments_of(cross, variances, (solved.root, solved.alpha), mean)
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
@@ -390,13 +420,13 @@ class FamilyDensity:
         return np.asarray(w + w @ self.mixing_matrix(eta))
 
     def _factorised(
-        self, eta: Array, z: Array
+        self, eta: Array, z: Array, with_slopes: bool = False
     ) -> tuple[Array | None, Array, list[tuple[Array, Array]]]:
         """Factorise the covariance Σ of the data at the coordinates z.
 
         Returns:
             L of Σ = L Lᵀ, or None if there is no factor; the variances of the noise in Σ, (N,), at
-            least the nugget; and k0 φ and k0 ∂φ/∂r² of each part for all pairs.
+            least the nugget; and with slopes k0 φ and k0 ∂φ/∂r² of each part for all pairs.
         """
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
@@ -404,14 +434,17 @@ class FamilyDensity:
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             size = float(np.exp(eta[k0][0]))
             squares = pdist(z / np.exp(eta[L]), "sqeuclidean")
-            correlation, slope = form.correlation_and_slope(squares)
-            profiles.append((size * correlation, size * slope))
-            total += profiles[-1][0]
+            if with_slopes:
+                correlation, slope = form.correlation_and_slope(squares)
+                profiles.append((size * correlation, size * slope))
+                total += profiles[-1][0]
+            else:
+                total += size * form.correlation(squares)
             variance += size
         matrix = squareform(total)
         centred = z - 0.5
-        given = self.given
-        constant = OFFSET**2 if given is None else given.covariance(eta[self.open])
+        prescribed = self.covariance
+        constant = OFFSET**2 if prescribed is None else prescribed.covariance(eta[self.open])
         matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
@@ -422,7 +455,7 @@ class FamilyDensity:
 
     def _evidence(self, root: Array, eta: Array) -> tuple[float, Array]:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
-        y = self.y if self.given is None else self.y - self.given.mean(eta[self.open])
+        y = self.y if self.covariance is None else self.y - self.covariance.mean(eta[self.open])
         solved = dpotrs(root, y, lower=True)[0]
         # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
         return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved

@@ -19,8 +19,8 @@ from scipy.stats import chi2, multivariate_t, norm, qmc
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
-from bnn.gp.evidence.families import FamilyDensity
-from bnn.gp.hyperparameters import AROUND, representatives
+from bnn.gp.evidence.families import FamilyDensity, Solved
+from bnn.gp.hyperparameters import AROUND, check_points, noticeable, representatives
 from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
@@ -160,12 +160,36 @@ def curvature(density: FamilyDensity, best: Array) -> Array:
     return np.array(rows) / (2.0 * STEP)
 
 
-def importance_sample(fit: FamilyFit, draws: int, seed: int | None) -> tuple[Array, Array, float]:
+@dataclass
+class Sample:
+    """Weighted draws from the posterior of the hyper-parameters of one family.
+
+    Attributes:
+        points: η, (S, m).
+        solved: The evidence under each draw, and the factor of its covariance.
+        logs: Logarithms of the weights, (S,), which sum to 1.
+        log_evidence: log p(y | X), up to a constant that is the same for all families.
+    """
+
+    points: Array
+    solved: list[Solved]
+    logs: Array
+    log_evidence: float
+
+
+def importance_sample(
+    fit: FamilyFit, draws: int, seed: int | None, keep_roots: bool = False
+) -> Sample:
     """Draw from the posterior of the η of a family by importance sampling.
 
+    Args:
+        fit: The family.
+        draws: Number of draws.
+        seed: Seed of the draws.
+        keep_roots: Whether the factors of the covariances are kept.
+
     Returns:
-        Points η, (draws, m), the logarithms of their posterior weights, (draws,), which sum to 1,
-        and log p(y | X), up to a constant that is the same for all families.
+        The draws.
 
     Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
     the weights.
@@ -173,7 +197,9 @@ def importance_sample(fit: FamilyFit, draws: int, seed: int | None) -> tuple[Arr
     density, best = fit.density, fit.eta
     m = len(best)
     if not m:
-        return np.tile(best, (draws, 1)), np.full(draws, -np.log(draws)), density.value(best)
+        points = np.tile(best, (draws, 1))
+        solved = [density.solved(best)] * draws
+        return Sample(points, solved, np.full(draws, -np.log(draws)), density.value(best))
     values, vectors = np.linalg.eigh(0.5 * (fit.hessian + fit.hessian.T))
     # R Rᵀ = WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least precision, so
     # that points stay within its width if the density is nearly flat or curved upwards.
@@ -188,7 +214,12 @@ def importance_sample(fit: FamilyFit, draws: int, seed: int | None) -> tuple[Arr
     of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
     of_student = multivariate_t.logpdf(points, best, root @ root.T, df=FREEDOM)
     shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
-    logs = np.array([density.value(eta) for eta in points])
+    solved = []
+    for eta in points:
+        of_draw = density.solved(eta)
+        solved.append(of_draw if keep_roots else of_draw._replace(root=None))
+    evidences = [each.log_evidence for each in solved]
+    logs = np.array([e + density.log_prior(eta) for e, eta in zip(evidences, points, strict=True)])
     logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
     total = logsumexp(logs)
     # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
@@ -196,31 +227,69 @@ def importance_sample(fit: FamilyFit, draws: int, seed: int | None) -> tuple[Arr
     evidence = float(total - np.log(draws) + normaliser)
     # No weight exceeds √draws times the average, so that none outweighs all others.
     logs = np.minimum(logs, total - 0.5 * np.log(draws))
-    return points, logs - logsumexp(logs), evidence
+    return Sample(points, solved, logs - logsumexp(logs), evidence)
 
 
-def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Draw], Array]:
+@dataclass
+class Draws:
+    """Weighted draws from the posteriors of the hyper-parameters of several families.
+
+    Attributes:
+        draws: The draws of all families.
+        logs: Logarithms of their weights, (S,), which sum to one.
+        evidences: log p(y | X, η) of each, (S,).
+        moments: Means of f and f² at m scaled places under each draw, (S, 2 m); zeros for draws of
+            negligible weight.
+    """
+
+    draws: list[Draw]
+    logs: Array
+    evidences: Array
+    moments: Array
+
+
+def posterior_draws(
+    fits: Sequence[FamilyFit], seed: int | None, places: Array | None = None
+) -> Draws:
     """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
 
     The evidence of a family is estimated from its draws if their effective number is at least
     RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
     families with many hyper-parameters.
 
+    Args:
+        fits: The families.
+        seed: Seed of the draws.
+        places: Scaled places at which moments are computed, (m, n); None computes none.
+
     Returns:
-        The draws of all families, and the logarithms of their weights, which sum to one.
+        The draws.
     """
     draws: list[Draw] = []
     log_weights = []
+    evidences = []
+    moments = []
     for fit in fits:
-        n = _number_of_draws(len(fit.density.y))
-        points, logs, evidence = importance_sample(fit, n, seed)
-        if effective(logs) < RELIABLE:
+        density = fit.density
+        n = _number_of_draws(len(density.y))
+        sample = importance_sample(fit, n, seed, keep_roots=places is not None)
+        evidence = sample.log_evidence
+        if effective(sample.logs) < RELIABLE:
             evidence = fit.log_evidence
-        draws.extend((fit.density, eta) for eta in points)
+        draws.extend((density, eta) for eta in sample.points)
+        logs = tempered(sample.logs)
         # log w = τ log p(η | y, family) / q(η) + log p(y | family)
-        log_weights.append(tempered(logs) + evidence)
+        log_weights.append(logs + evidence)
+        evidences += [each.log_evidence for each in sample.solved]
+        if places is not None:
+            rows = np.zeros((len(logs), 2 * len(places)))
+            for s in np.flatnonzero(noticeable(logs)):
+                rows[s] = density.moments(sample.points[s], places, sample.solved[s])
+            moments.append(rows)
+        del sample  # so that only the factors of one family are in memory
     joined = np.concatenate(limited(fits, log_weights))
-    return draws, joined - logsumexp(joined)
+    of_places = np.concatenate(moments) if moments else np.zeros((len(draws), 0))
+    return Draws(draws, joined - logsumexp(joined), np.array(evidences), of_places)
 
 
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
@@ -291,16 +360,9 @@ def components(
     Returns:
         `most` draws, their posterior weights, (most,), and log p(y | η) of each, (most,).
     """
-    draws, logs = posterior_draws(fits, seed)
-
-    def moments(s: int, places: Array) -> Array:
-        density, eta = draws[s]
-        return density.moments(eta, places)
-
-    numbers, posterior = representatives(fits[0].density.u, moments, logs, most, around)
-    chosen = [draws[s] for s in numbers]
-    evidences = [density.log_evidence(eta) for density, eta in chosen]
-    return chosen, posterior, np.array(evidences)
+    every = posterior_draws(fits, seed, check_points(fits[0].density.u, around))
+    numbers, posterior = representatives(every.moments, every.logs, most)
+    return [every.draws[s] for s in numbers], posterior, every.evidences[numbers]
 
 
 def prior_weights(posterior: Array, evidences: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Estimates of a Gaussian process around a given mean, and of noise, from the evidence p(y | X)."""
+"""Estimates of Gaussian process priors and of noise from the evidence p(y | X)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_data, check_kind
-from bnn.gp.evidence.mixture import found_model
-from bnn.gp.evidence.scaling import SearchData
+from bnn._validation import Array, as_data, check_kind, check_outputs_vary
+from bnn.gp.evidence.model import Model, estimated_model
+from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.kernels import RBF
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
@@ -19,6 +19,95 @@ from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
 from bnn.regressor import PredictiveRegressor
 
 RESTARTS = 8  # random starts of a search
+
+
+def fit_kernel_average(
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise | str | None = None,
+    *,
+    random_state: int | None = 0,
+) -> tuple[MixturePrior, Noise | StudentNoise]:
+    """Estimate prior and noise together, averaged over families of Gaussian processes.
+
+    For each output these families are tried, one after the other:
+
+    - up to 300 data, an RBF and a Matérn kernel of ν = 3/2, both of unwarped inputs;
+    - a Matérn kernel of ν = 5/2 of warped inputs, see `Warped`;
+    - the sum of this kernel and a rougher Matérn kernel of ν = 3/2;
+    - from 10 n_in² data on, if n_in > 1, this sum for inputs that are warped and mixed;
+    - above 300 data, an RBF of unwarped inputs, whose weight is at most one half.
+
+    From 10 n_in data up to 300 each family also has a linear trend, whose slopes have an unknown
+    variance. With fewer data slopes often cost more evidence than they gain. Then the families have
+    no trend, and an RBF with a trend is tried in addition. The hyperprior of length scales is wider
+    then, and its medians grow with √n_in.
+
+    Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
+    largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
+    importance weights, tempered so that their effective number, 1 / Σ w², is at least eight. The
+    evidence of a family is estimated from its draws if these weights are reliable. A few draws
+    become the components of the mixture. Given the data, it has about the same means and variances
+    of f as all draws together. As for `fit_prior`, the weights of the mixture are posterior weights
+    divided by the evidence of each component.
+
+    Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
+    more for each input or output that varies only in the rows left out. The evidence of all data
+    then updates the posterior weights of the components. They are tempered so that the effective
+    number of components stays as large as before, or at least eight.
+
+    The noise of an output is an average, weighted by the evidence, over constant noise and noise
+    whose logarithm is linear in the inputs. Up to 300 data the constant noise of
+    an RBF is either of usual size or small, as of a deterministic simulator. The medians of its
+    variance are exp(-4) and 1e-6 times that of the output, and usual noise is three times as
+    probable a priori. The noise of a single output has heavy tails if these are more probable.
+    Constant noise is ten times as probable a priori as input-dependent noise, and Gaussian noise
+    ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
+    then estimated under all components together, with their posterior weights. A `GPRegressor` with
+    default settings takes these factors. If you pass this prior and noise to a GPRegressor, it
+    estimates the factors again, with weights from the evidence. Fewer components may then have a
+    noticeable weight.
+
+    If you pass noise, or a kind of noise, it replaces these choices.
+
+    Args:
+        X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.
+        y: (N,) or (N, n_out).
+        noise: None chooses the noise as described above. "gaussian" does so without heavy tails.
+            "constant", "heteroscedastic" and "student_t" fix the kind of noise. Known noise is
+            given as standard deviations, Σ_noise, a HeteroscedasticNoise or a StudentNoise; its
+            correlations between outputs are ignored in the search.
+        random_state: Seed of draws and starts, and of the data that are chosen.
+
+    Returns:
+        The prior and the noise. The prior has 16 components, or fewer if their covariance matrices
+        would take more than 1 GB, for one output from 2,800 data on. The noise is the given noise,
+        or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
+        "heteroscedastic" it includes the correlations between outputs.
+
+    Raises:
+        ValueError: If no input varies or an output does not vary, or if the shapes of X, y and the
+            noise do not match.
+
+    Source: Rasmussen & Williams (2006), equations 5.9 and 5.10; Laplace's approximation after
+    MacKay (1992), Neural Computation 4; families as in Duvenaud (2014), Automatic model
+    construction with Gaussian processes; medians of length scales after Hvarfner, Hellsten & Nardi
+    (2024), Vanilla Bayesian optimization performs great in high dimensions.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior, noise = bnn.evidence.fit_kernel_average(X, y)
+        >>> len(prior.components)
+        16
+    """
+    points, values = as_data(X, y)
+    check_outputs_vary(values)
+    prior, estimate, _ = estimated_model(points, values, noise, seed=random_state)
+    assert isinstance(prior, MixturePrior)
+    return prior, estimate
 
 
 def fit_prior(
@@ -104,22 +193,48 @@ def fit_prior(
         >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="map").n_outputs
         1
     """
-    form: dict[str, Any] | None = {
+    arguments: dict[str, Any] = {
         "mean": mean,
         "mean_features": mean_features,
         "intercept": intercept,
         "coefficient_variance": coefficient_variance,
     }
-    if prior is not None:
-        if form != {**dict.fromkeys(form or ()), "intercept": True}:
+    points, values = as_data(X, y)
+    form = None
+    if prior is None:
+        form = _form(points, values, arguments)
+    else:
+        if arguments != {**dict.fromkeys(arguments), "intercept": True}:
             others = "mean, mean_features, intercept or coefficient_variance"
             raise ValueError(f"prior: cannot be combined with {others}")
         check_kind("prior", prior, GaussianProcessPrior)
         if not prior.is_open:
             raise ValueError(f"prior = {prior!r:.60}: must have open parameters (None)")
-        form = None
-    data = SearchData(*as_data(X, y), form, random_state, prior=prior)
-    return found_model(data, noise, restarts=restarts, estimate=estimate)[0]
+    return estimated_model(
+        points,
+        values,
+        noise,
+        form=form,
+        prior=prior,
+        restarts=restarts,
+        estimate=estimate,
+        seed=random_state,
+    ).prior
+
+
+def _form(X: Array, y: Array, arguments: dict[str, Any]) -> MeanForm:
+    """Return the form of the mean of outputs that all vary."""
+    if arguments.get("mean") is None:
+        check_outputs_vary(y)
+    return MeanForm.checked(X, y, **arguments)
+
+
+def _model_of_noise(
+    X: ArrayLike, y: ArrayLike, kind: str, restarts: int, seed: int | None, form: dict[str, Any]
+) -> Model:
+    """Return the model of a kind of noise around a mean of a form."""
+    data = as_data(X, y)
+    return estimated_model(*data, kind, form=_form(*data, form), restarts=restarts, seed=seed)
 
 
 def fit_noise(
@@ -156,10 +271,7 @@ def fit_noise(
         >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(30)).round(1)
         array([0.1])
     """
-    found = found_model(
-        SearchData(*as_data(X, y), form, random_state), "constant", restarts=restarts
-    )[1]
-    return np.asarray(found)
+    return np.asarray(_model_of_noise(X, y, "constant", restarts, random_state, form).noise)
 
 
 def fit_heteroscedastic_noise(
@@ -199,11 +311,9 @@ def fit_heteroscedastic_noise(
         >>> noise(X).shape
         (12, 1, 1)
     """
-    found = found_model(
-        SearchData(*as_data(X, y), form, random_state), "heteroscedastic", restarts=restarts
-    )[1]
-    assert isinstance(found, HeteroscedasticNoise)
-    return found
+    noise = _model_of_noise(X, y, "heteroscedastic", restarts, random_state, form).noise
+    assert isinstance(noise, HeteroscedasticNoise)
+    return noise
 
 
 def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
@@ -231,7 +341,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
     if isinstance(prior, MixturePrior):
         raise ValueError('prior is a MixturePrior: must be the result of estimate="map"')
-    found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
-    if not all(isinstance(rbf, RBF) for rbf in found):
+    kernels = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
+    if not all(isinstance(rbf, RBF) for rbf in kernels):
         raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")
-    return np.array([rbf.lengthscale for rbf in found])
+    return np.array([rbf.lengthscale for rbf in kernels])

@@ -356,7 +356,7 @@ FINITE = {
     "whole numbers": ({"steps": [1, 1]}, GRID, None),
     "steps of two": ({"steps": [2.0, 2.0]}, GRID[(GRID % 2 == 1).all(axis=1)], None),
     "candidates": ({"candidates": SUBSET}, SUBSET, None),
-    "few candidates at a time": ({"steps": [1, 1], "candidates": 4}, GRID, None),
+    "few candidates at a time": ({"steps": [1, 1], "n_candidates": 4}, GRID, None),
     "failed runs": ({"steps": [1, 1]}, GRID, 5.0),
 }
 
@@ -413,7 +413,7 @@ def test_more_steps_than_are_listed_still_give_different_runs(file):
 
 def test_a_run_is_repeated_only_if_replicates_are_allowed(file):
     options = {"n_initial": [[0.0], [1.0]], "batch_size": 4, "steps": [1.0]}
-    replicates = {"replicates": True}
+    replicates = {"allow_replicates": True}
     model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.5)
     campaign = bnn.Campaign(file, [(0.0, 1.0)], model, select_options=replicates, **options)
     for _ in range(3):

@@ -32,7 +32,7 @@ def integrated_variance(prior, noise, weights, *runs):
 
 
 @pytest.mark.parametrize(
-    ("prior", "noise", "replicates", "asked"),
+    ("prior", "noise", "allow_replicates", "asked"),
     [
         (SHARED, [0.2, 0.4], False, {}),
         (OWN, FULL, True, {}),
@@ -43,13 +43,13 @@ def integrated_variance(prior, noise, weights, *runs):
     ],
 )
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_as_by_refitting_with_every_candidate(prior, noise, replicates, asked):
+def test_as_by_refitting_with_every_candidate(prior, noise, allow_replicates, asked):
     """Each choice reduces the weighted variance most for its cost; two runs are pending."""
     pending = REGION[:2] + 0.1
     costs = asked.get("costs", np.ones(9))
     given = prior, noise, asked.get("output_weights", ONES)
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
-    options = {"pending": pending, "replicates": replicates} | asked | GIVEN
+    options = {"pending": pending, "allow_replicates": allow_replicates} | asked | GIVEN
     chosen, variances = bnn.select_runs(model, CANDIDATES, 4, **options)
     done = list(pending)
     assert variances[0] == pytest.approx(integrated_variance(*given, *done), rel=1e-8)
@@ -58,7 +58,7 @@ def test_as_by_refitting_with_every_candidate(prior, noise, replicates, asked):
         done.append(CANDIDATES[row])
         assert variances[k + 1] == pytest.approx(after[row], rel=1e-8)
         gains = (variances[k] - after) / costs
-        if not replicates:
+        if not allow_replicates:
             gains[chosen[:k]] = -np.inf
         assert row == np.argmax(gains)
 
@@ -123,7 +123,7 @@ WITHOUT_NOISE = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_NOISE)
-@pytest.mark.parametrize("options", [{}, {"replicates": True}, {"pending": GRID[[0, 1]]}])
+@pytest.mark.parametrize("options", [{}, {"allow_replicates": True}, {"pending": GRID[[0, 1]]}])
 @pytest.mark.filterwarnings("ignore::bnn.gp.conditioning.NuggetWarning")
 def test_finished_and_doubled_runs_have_no_gain_without_noise(name, options):
     """The grid may contain both; the variances are those of the distinct runs."""

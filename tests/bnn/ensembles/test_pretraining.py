@@ -86,7 +86,7 @@ def test_each_network_may_have_points_of_its_own():
     assert np.sqrt(np.mean((fitted - networks.targets) ** 2)) < 0.1
     data = np.array([[0.5], [1.0]]), np.array([1.5, 3.0])
     two = bnn.train_anchored(networks.select([2, 3]), *data, noise=0.1, random_state=0)
-    assert len(two.start) == 2
+    assert len(two.initial_weights) == 2
     with pytest.raises(ValueError, match="prior points that all networks share"):
         bnn.train_function_anchored(networks, *data, noise=0.1)
 

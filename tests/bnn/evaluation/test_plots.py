@@ -29,7 +29,9 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     """The line is the mean; the band ends two standard deviations away."""
     X = np.linspace(-1, 1, 20)[:, None]
     samples = np.random.default_rng(0).standard_normal((30, 20, 2))
-    axes = plots.plot_1d(X, samples, data=(X[:3], np.zeros((3, 2))), truth=X, members=4, output=1)
+    axes = plots.plot_1d(
+        X, samples, data=(X[:3], np.zeros((3, 2))), reference=X, members=4, output=1
+    )
     lines = {line.get_label(): line for line in axes.lines}
     mean = samples[:, :, 1].mean(axis=0)
     std = samples[:, :, 1].std(axis=0, ddof=1)

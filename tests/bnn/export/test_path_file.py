@@ -80,7 +80,7 @@ def compiled(tmp_path):
         source = tmp_path / "model.c"
         path_to_c(model, source, X, **options)
         library = built(source, tmp_path / "model.so")
-        return Compiled(library, source.read_text(), options.get("name", "cell"))
+        return Compiled(library, source.read_text(), options.get("name", "rve"))
 
     return build
 

@@ -85,7 +85,7 @@ def test_the_noise_of_known_processes_is_found():
         points = rng.uniform(-1, 1, (40, 2))
         f = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 1.5))).sample(points, 1, seed)[0, :, 0]
         y = f + 0.1 * rng.standard_normal(40)
-        found.append(fit_noise(points, y, restarts=3).item() / 0.1)
+        found.append(fit_noise(points, y, restarts=1).item() / 0.1)
     assert 1 / 1.6 < min(found) < max(found) < 1.6
     assert 0.8 < np.exp(np.mean(np.log(found))) < 1.25
 

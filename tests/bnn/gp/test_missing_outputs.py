@@ -82,7 +82,7 @@ def test_open_parameters_and_noise_are_found_in_the_rows_of_each_output():
     for j, kernel in enumerate(kernels):
         rows = ~np.isnan(Y[:, j])
         own = bnn.LinearMean([slopes[j]], 0.1)
-        alone = bnn.GPRegressor(bnn.GaussianProcessPrior(own, kernel, features=features[j]))
+        alone = bnn.GPRegressor(bnn.GaussianProcessPrior(own, kernel, active_dims=features[j]))
         alone.fit(X[rows], Y[rows, j])
         assert model.open_prior_.kernels[j] == alone.open_prior_.kernels[0]
         pairs = zip(components, alone.prior_.components, strict=True)

@@ -9,8 +9,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity
-from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.output_data import OutputData
 from bnn.gp.open_parameters import of_inputs, open_parameters
 from tests.bnn.test_readme import section
 
@@ -73,10 +73,9 @@ KERNELS = {
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_evidence_has_the_gradient_of_finite_differences(name):
     """By every open parameter, with differences of sixth order."""
-    data = SearchData(X2, PARTS[:, None], prior=open_prior(KERNELS[name]))
-    basis = np.zeros((30, 0))
-    y = data.columns[:, 0]
-    density = FamilyDensity(Family(()), data.u, y, basis, np.ones(30), data.given[0])
+    data = OutputData(X2, PARTS[:, None], prior=open_prior(KERNELS[name]))
+    noise = NoiseForm.constant(np.ones(30))
+    density = FamilyDensity(Family(()), data.u, data.y, noise, data.covariance)
     n = len(open_parameters(of_inputs(KERNELS[name], np.array([True, True]))))
     assert len(density.centre) == n + 1
     eta = density.centre + 0.2 * np.random.default_rng(0).standard_normal(n + 1)
@@ -175,7 +174,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     X = np.column_stack([X2, np.full(30, 7.0)])
     Y = np.column_stack([PARTS, 100.0 * X2[:, 0]])
     own = [KERNELS["of some inputs"], bnn.Linear((1e4, 0.0), 1e4)]
-    prior = open_prior(own, 2, features=[0, 1])
+    prior = open_prior(own, 2, active_dims=[0, 1])
     noise = [NOISE, 1.0]
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
     component = model.prior_.components[0]
@@ -183,7 +182,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     assert matern.lengthscale[1] == np.inf
     assert linear.variance[0] == 0.0 < linear.variance[1]
     assert component.kernels[1] == own[1]
-    assert component.features == [0, 1]
+    assert component.active_dims == [0, 1]
     alone = open_prior(bnn.RBF(None, None))
     everywhere = bnn.evidence.fit_prior(X, PARTS, NOISE, prior=alone, estimate="map")
     assert everywhere.kernel.lengthscale[2] == np.inf

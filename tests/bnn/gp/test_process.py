@@ -46,7 +46,7 @@ def test_features_outputs_and_bounds():
     moved = X.copy()
     moved[:, 2] += 1.0
     prior = GaussianProcessPrior(
-        bnn.LinearMean([0.5, -0.5]), RBF(0.2, 0.8), n_outputs=2, features=[[0, 1], [2]]
+        bnn.LinearMean([0.5, -0.5]), RBF(0.2, 0.8), n_outputs=2, active_dims=[[0, 1], [2]]
     )
     first, second = (prior.sample(values, 3000, 1) for values in (X, moved))
     np.testing.assert_allclose(first[:, :, 0], second[:, :, 0])
@@ -77,8 +77,8 @@ EQUAL = {
         GaussianProcessPrior(FLAT, RBF(), 3),
     ),
     "features": (
-        GaussianProcessPrior(0.5, RBF(), features=[[0], [1], [0, 1]]),
-        GaussianProcessPrior(0.5, RBF(), 3, features=[[0], [1], [0, 1]]),
+        GaussianProcessPrior(0.5, RBF(), active_dims=[[0], [1], [0, 1]]),
+        GaussianProcessPrior(0.5, RBF(), 3, active_dims=[[0], [1], [0, 1]]),
     ),
     "bounds": (
         GaussianProcessPrior(0.5, RBF(), bounds=(None, [1.0, 2.0, 3.0])),
@@ -136,7 +136,7 @@ DISAGREEING = {
     "kernel has 3 entries: must be 1": {"kernel": THREE, "n_outputs": 1},
     "kernel has 3 entries: must be 2": {"mean": [1.0, 2.0], "kernel": THREE},
     "mean has 3 entries: must be 2, one": {"mean": FLAT, "n_outputs": 2},
-    "features has 1 entries: must be 3": {"kernel": THREE, "features": [[0]]},
+    "active_dims has 1 entries: must be 3": {"kernel": THREE, "active_dims": [[0]]},
     r"bounds\[1\] has 2 entries: must be 3": {"kernel": THREE, "bounds": (None, [1.0, 2.0])},
     r"mean\[1\] = nan: must be finite": {"mean": [1.0, np.nan]},
     "mean = .*must be a number, a number for each output, or a function": {
@@ -169,11 +169,12 @@ def test_parameters_of_scikit_learn_kernels_cannot_be_open(message):
     GaussianProcessPrior(kernel=sk.PairwiseKernel())  # None is the default of a parameter
 
 
-def test_a_mean_that_returns_one_number_is_named():
+@pytest.mark.parametrize(("value", "what"), [(2.5, "the number 2.5"), (None, "None")])
+def test_a_mean_that_returns_one_number_or_nothing_is_named(value, what):
     def number(*_):
-        return 2.5
+        return value
 
-    message = r"mean\(X.*\) is the number 2.5: must be \(4,\) or \(4, n_out\)"
+    message = rf"mean\(X.*\) is {what}: must be \(4,\) or \(4, n_out\)"
     X = np.arange(4.0)[:, None]
     for prior in (GaussianProcessPrior(number), GaussianProcessPrior(RandomMean(number))):
         with pytest.raises(ValueError, match=message):

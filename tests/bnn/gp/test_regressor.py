@@ -55,7 +55,7 @@ def test_the_joint_gaussian_written_out(kernel, features, noise, gaps):
     y = np.column_stack([Y, np.exp(X[:, 0])])
     y[[1, 4, 7, 2], [1, 1, 2, 0]] = np.nan if gaps else 0.5
     seen = ~np.isnan(y.ravel())
-    prior = GaussianProcessPrior(bnn.LinearMean([0.5, -1.0, 0.0]), kernel, 3, features=features)
+    prior = GaussianProcessPrior(bnn.LinearMean([0.5, -1.0, 0.0]), kernel, 3, active_dims=features)
     posterior = GPRegressor(prior, noise=noise).fit(X, y)
     points = np.concatenate([X, X_TEST])
     each = [prior.covariance(points, points, j) for j in range(3)]

@@ -19,7 +19,7 @@ WANTED = np.random.default_rng(1).uniform([-1.0, 200.0], [1.0, 400.0], (5, 2))
 BOUNDED_APART = replace(
     VARYING, bounds=([[-0.5, -0.2], [240.0, 210.0]], [[0.5, 0.4], [360.0, 300.0]])
 )
-SUM = prior(SMOOTH + ENDING, 1e4 * SMOOTH, features=[[0, 1], [1, 0]])
+SUM = prior(SMOOTH + ENDING, 1e4 * SMOOTH, active_dims=[[0, 1], [1, 0]])
 FITS = {
     "apart": (PRIORS["different"], (0.1, 5.0), Y),
     "a mean of each output": (PRIORS["numbers"], (0.1, 5.0), Y),

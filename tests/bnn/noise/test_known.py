@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bnn
 from bnn.ensembles.members import data_gradient
-from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
@@ -78,16 +78,16 @@ def test_the_gradient_of_the_evidence_beside_known_noise():
     basis = RNG.standard_normal((N, 2))
     relative = RNG.uniform(0.5, 2.0, N)
     known = RNG.uniform(0.01, 0.1, N)
-    density = FamilyDensity(
-        Family((bnn.Matern52,)), 0.5 + 0.5 * X, Y[:, 0], basis, relative, None, known
-    )
+    form = NoiseForm(known, relative, basis)
+    density = FamilyDensity(Family((bnn.Matern52,)), 0.5 + 0.5 * X, Y[:, 0], form)
     eta = density.centre + 0.1 * RNG.standard_normal(len(density.centre))
     steps = 1e-5 * np.eye(len(eta))
     differences = [(density(eta + h)[0] - density(eta - h)[0]) / 2e-5 for h in steps]
     np.testing.assert_allclose(density(eta)[1], differences, rtol=1e-6, atol=1e-5)
     noise = relative * density.unit_variances(eta) + known
     np.testing.assert_allclose(density.variances(eta), noise)
-    assert density.log_evidence(eta) == pytest.approx(density.under(noise).log_evidence(eta[:3]))
+    under_known = density.with_noise(NoiseForm.known(noise))
+    assert density.log_evidence(eta) == pytest.approx(under_known.log_evidence(eta[:3]))
 
 
 def data_of_two_scatters(n=120, further=0.2):
@@ -125,7 +125,7 @@ def test_the_scale_of_the_weights_changes_no_posterior():
 
 @pytest.mark.usefixtures("one_family")
 def test_of_many_data_all_have_their_noise(monkeypatch):
-    monkeypatch.setattr("bnn.gp.evidence.scaling.SEARCHED", 40)
+    monkeypatch.setattr("bnn.gp.evidence.output_data.SEARCHED", 40)
     points, values, std = data_of_two_scatters(100, 0.0)
     model = bnn.GPRegressor().fit(points, values, noise_std=std)
     again = bnn.GPRegressor(model.prior_).fit(points, values, noise_std=std)

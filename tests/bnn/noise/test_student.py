@@ -86,7 +86,7 @@ def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_fr
     assert model.log_evidence() == pytest.approx(likelihood(5.0), abs=1e-4)
     best = minimize_scalar(lambda v: -likelihood(v), bounds=(2.01, 50.0), method="bounded").x
     model = bnn.GPRegressor(prior, noise=StudentNoise(FULL)).fit(points, y)
-    assert model.noise_.freedom == pytest.approx(best, rel=0.05)
+    assert model.noise_.df == pytest.approx(best, rel=0.05)
 
 
 def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it():
@@ -158,5 +158,5 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
     assert metrics.elppd(Y, samples, noise) == pytest.approx(np.log(each).sum())
     at_points = replace(noise, noise=np.tile(FULL, (20, 1, 1)))
     assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(each).sum())
-    gaussian = replace(noise, freedom=np.inf)
+    gaussian = replace(noise, df=np.inf)
     assert metrics.elppd(Y, samples, gaussian) == metrics.elppd(Y, samples, FULL)

@@ -213,7 +213,7 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
         (lambda: model.predict(X, [*strain[:3], 1e4 * strain[3, :5]]), r"strain\[3, "),
         (lambda: model.predict(X, list(strain[:3])), "strain has 3 paths: must be .4, T, 3"),
         (lambda: model.predict(X, [*strain[:3], strain[3, 0]]), r"strain\[3\] has shape \(3,\)"),
-        (lambda: model.cell_weights(flat + 1.5 * np.eye(4)[0]), r"vf = 1\.5: must be in"),
+        (lambda: model.rve_weights(flat + 1.5 * np.eye(4)[0]), r"vf = 1\.5: must be in"),
         (lambda: model.fit(X, strain, stress[:, 1:]), r"stress\[0\] has shape \(99, 3\)"),
         (lambda: model.fit(flat, strain, stress), "vf must be positive"),
         (lambda: fit_scatter(BANK, X, strain, stress[:, None]), "R >= 2"),

@@ -48,7 +48,7 @@ def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
         found.info["warning"] = "b_eff extrapolates"
         return found
 
-    options = ["--strain", "0.02", "--n-fibres", "7", "--E-m-GPa", "70", "--seed", "5"]
+    options = ["--strain", "0.02", "--n-fibres", "7", "--E-m", "70", "--seed", "5"]
     command = ["generate", "test_uniform", "--out", tmp_path, *QUICK, *options]
     code, out, _ = run(capsys, *command, cell=cell)
     assert code == 0

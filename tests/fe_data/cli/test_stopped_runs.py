@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import signal
 
 import numpy as np
@@ -49,7 +50,10 @@ def run(folder, options, *further):
 # See test_rve.py.
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dolfinx", "material"))],
+)
 def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
     """They equal those of a path that ends below the limit load."""
     options, above = COMMANDS[name]
@@ -74,10 +78,19 @@ def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, n
         np.testing.assert_allclose(values, expected, atol=1e-3 * size, err_msg=key)
 
 
-def test_a_part_is_not_read_as_a_curve(tmp_path, capsys):
-    """A result without a status was written by an earlier version, which wrote whole curves."""
-    code, result = run(tmp_path, PAPER, TENSION)
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory):
+    """Folder of a complete run."""
+    folder = tmp_path_factory.mktemp("earlier")
+    code, result = run(folder, PAPER, TENSION, "--xdmf")
     assert (code, result["status"]) == (0, "complete")
+    assert len(list(folder.iterdir())) == 4
+    return folder
+
+
+def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
+    """A result without a status was written by an earlier version, which wrote whole curves."""
+    result = json.loads((earlier / "result.json").read_text())
     for status in ("running", "not converged", "interrupted", "failed"):
         (tmp_path / "result.json").write_text(json.dumps(result | {"status": status}))
         with pytest.raises(TableError, match=f"not complete, the status of the run is '{status}'"):
@@ -126,7 +139,7 @@ def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatc
     for name in ("mechanics.rve", "composite.properties"):
         monkeypatch.setattr(f"fe_data.{name}.effective_properties", interrupt)
     for options in (PAPER, EPOXY):
-        code, result = run(tmp_path, options)
+        code, result = run(tmp_path, options, "--strain=0.002")
         assert (code, result["status"]) == (130, "interrupted")
         assert len(result["history"]["stress"]) == 21
         assert "effective" not in result
@@ -137,11 +150,11 @@ FULL = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to al
 
 
 @pytest.mark.parametrize("error", [MeshError("no mesh"), MemoryError(), FULL, KeyboardInterrupt()])
-def test_files_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch, error):
+def test_files_of_an_earlier_run_are_gone_when_a_run_fails(
+    earlier, tmp_path, capsys, monkeypatch, error
+):
     """Whatever ends it before the first increment."""
-    code, _ = run(tmp_path, PAPER, TENSION, "--xdmf")
-    assert code == 0
-    assert len(list(tmp_path.iterdir())) == 4
+    shutil.copytree(earlier, tmp_path, dirs_exist_ok=True)
 
     def fail(*_):
         raise error
@@ -183,7 +196,7 @@ def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys,
 
 FIBRES = Microstructure([[0.3, 0.3], [0.7, 0.7]], [0.2, 0.2])
 SOLVERS = {
-    "fast": lambda **options: solve_rve(PLASTIC, 0, CELL, PULL, silent=True, **options),
+    "fast": lambda **options: solve_rve(PLASTIC, CELL, PULL, seed=0, silent=True, **options),
     "general": lambda **options: solve_composite(
         named_phases("glass_epoxy"),
         FIBRES,
@@ -197,17 +210,22 @@ SOLVERS = {
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_error_has_the_history_and_can_be_pickled(solver):
-    with pytest.raises(ConvergenceError, match="limit load") as caught:
-        SOLVERS[solver]()
-    history = pickle.loads(pickle.dumps(caught.value)).history  # noqa: S301
     part = SOLVERS[solver](partial=True)
     assert isinstance(part.stop, ConvergenceError)
+    history = pickle.loads(pickle.dumps(part.stop)).history  # noqa: S301
     n = len(history["stress"])
     assert 2 < n < 21
     increment = history["stress"][1, 0]
     assert history["stress"][:, 0] == pytest.approx(increment * np.arange(n), rel=1e-4)
     for name, values in history.items():
         np.testing.assert_array_equal(part.history[name], values)
+
+
+def test_a_run_that_stops_early_is_an_error_unless_a_part_will_do():
+    with pytest.raises(ConvergenceError, match="limit load") as caught:
+        SOLVERS["fast"]()
+    part = SOLVERS["fast"](partial=True)
+    np.testing.assert_array_equal(caught.value.history["stress"], part.stop.history["stress"])
 
 
 def test_fields_of_a_part_have_its_mean_stress():
@@ -226,7 +244,7 @@ def test_fields_of_a_part_have_its_mean_stress():
 def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
     monkeypatch.setattr("fe_data.path_following.Follower._newton", lambda *_: None)
     with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
-        solve_rve(PLASTIC, 0, CELL, silent=True)
+        solve_rve(PLASTIC, CELL, seed=0, silent=True)
 
 
 ELASTIC = """

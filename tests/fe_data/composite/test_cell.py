@@ -105,7 +105,7 @@ def test_j2_at_a_point_is_that_of_the_fast_solver(hardening, b_and_c, changed):
 )
 def test_j2_is_that_of_the_fast_solver(hardening, b_and_c, changed, loading):
     inputs, settings = Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed)
-    plane = solve_rve(inputs, TWO_FIBRES, settings, loading, fit=False, silent=True)
+    plane = solve_rve(inputs, settings, loading, microstructure=TWO_FIBRES, fit=False, silent=True)
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
     general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading)
     assert general.history["yielded_fraction"][-1] > 0.3

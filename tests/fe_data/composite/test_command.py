@@ -19,8 +19,15 @@ def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
     words += f"--resolution 3 --out {tmp_path}/constants.json"
     for _ in range(2):  # its own file is replaced
         assert main(words.split()) == 0
-    assert found.table() in capsys.readouterr().out
+    measured = named_phases("carbon_epoxy").measured
+    printed = capsys.readouterr().out
+    assert found.table(measured) in printed
+    rows = {line.split()[0]: line.split() for line in printed.splitlines()}
+    assert (rows["E_T_GPa"][-1], rows["alpha_T_per_K"][-1]) == ("11", "2.6e-05")  # of the ply
+    assert rows["G_TT_GPa"][-1] == f"{found.upper.G_TT_GPa:.5g}"  # not measured
+    assert "measured transverse_tension_MPa 48\n" in printed
     content = json.loads((tmp_path / "constants.json").read_text())
+    assert content["measured"]["longitudinal_shear_MPa"] == 79.0
     np.testing.assert_allclose(content["stiffness_GPa"], found.stiffness_GPa, rtol=1e-12)
     assert content["lower"]["E_T_GPa"] == found.lower.E_T_GPa
 
@@ -52,8 +59,9 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     (tmp_path / "fibres.csv").write_text(rows)
     given = Microstructure([[0.3, 0.3], [0.8, 0.7]], [0.2, 0.1], ["fibres", "void"])
     assert main([*start.split(), "--microstructure", str(tmp_path / "fibres.csv")]) == 0
-    found = effective_constants(named_phases("glass_epoxy"), given, resolution=3.0)
-    assert found.table() in capsys.readouterr().out
+    phases = named_phases("glass_epoxy")
+    found = effective_constants(phases, given, resolution=3.0)
+    assert found.table(phases.measured) in capsys.readouterr().out
 
 
 RESULT_OF_AN_RVE = '{\n "components": "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"\n}\n'

@@ -25,7 +25,7 @@ DESIGN = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
 
 def test_a_dataset_of_a_material_has_all_constants(tmp_path, monkeypatch):
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # in this process
-    choices = {"material": GLASS, "silent": True}
+    choices = {"phases": GLASS, "silent": True}
     for name, constants in (("plain", False), ("constants", True)):
         generate(DESIGN, COARSE, tmp_path / name, constants=constants, **choices)
         assert verify(tmp_path / name)[0] == []
@@ -44,7 +44,7 @@ def test_a_dataset_of_a_material_has_all_constants(tmp_path, monkeypatch):
 
 
 def test_constants_need_a_material(tmp_path):
-    with pytest.raises(ValueError, match="constants = True needs a material"):
+    with pytest.raises(ValueError, match="constants = True needs the phases of a material"):
         generate(DESIGN, COARSE, tmp_path / "new", constants=True)
     assert not (tmp_path / "new").exists()
 

@@ -362,7 +362,7 @@ def test_a_dataset_has_strengths(tmp_path, monkeypatch):
     design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
     settings = Settings(n_fibres=3, resolution=3.0, increments=4, strain=0.03)
     names = ["transverse_tension"]
-    choices = {"material": phases, "silent": True}
+    choices = {"phases": phases, "silent": True}
     generate(design, settings, tmp_path, strengths=names, **choices)
     assert verify(tmp_path)[0] == []
     header, row = (line.split(",") for line in (tmp_path / "dataset.csv").read_text().splitlines())
@@ -376,10 +376,10 @@ def test_a_dataset_has_strengths(tmp_path, monkeypatch):
 def test_strengths_of_a_dataset_need_an_interface(tmp_path):
     design = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
     for names, material, what in (
-        (["transverse_tension"], None, "needs a material"),
+        (["transverse_tension"], None, "needs the phases of a material"),
         (["transverse_tension"], named_phases("glass_epoxy"), "no interface"),
         (["tension"], named_phases("glass_epoxy_debonding"), "allowed are"),
     ):
         with pytest.raises(ValueError, match=what):
-            generate(design, Settings(), tmp_path / "new", strengths=names, material=material)
+            generate(design, Settings(), tmp_path / "new", strengths=names, phases=material)
     assert not (tmp_path / "new").exists()

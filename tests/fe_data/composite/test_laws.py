@@ -294,3 +294,52 @@ def test_a_law_of_ones_own_does_not_replace_a_shipped_one(name):
         law(name, parameters={}, state={})(perzyna)
     for _ in range(2):  # in a notebook a cell runs twice
         law("twice", parameters={}, state={})(perzyna)
+
+
+STATE = {"plastic_strain": 6, "p": 0}
+SENTENCES = {
+    "shape": (lambda C, e, s: ((C @ e)[:4], s), r"stress has the shape \(4,\): it must be \(6,\)"),
+    "number": (lambda C, e, s: ((C @ e)[0], s), r"stress has the shape \(\): it must be \(6,\)"),
+    "NaN": (lambda C, e, s: (C @ e * torch.nan, s), "stress is not finite at zero strain"),
+    "NaN later": (lambda C, e, s: (C @ e / (e[0] < 1e-7), s), "not finite at a strain of 1e-06"),
+    "slope": (
+        lambda C, e, s: (C @ e + torch.sqrt(e @ e), s),
+        "derivative of the stress is not fin",
+    ),
+    "state NaN": (lambda C, e, s: (C @ e, {**s, "p": s["p"] / 0}), "state 'p' is not finite"),
+    "state shape": (
+        lambda C, e, s: (C @ e, {**s, "plastic_strain": s["p"]}),
+        r"state 'plastic_strain' has the shape \(\): it must be \(6,\)",
+    ),
+    "new key": (
+        lambda C, e, s: (C @ e, {**s, "q": s["p"]}),
+        "the state plastic_strain, p, q: it m",
+    ),
+    "no key": (lambda C, e, _: (C @ e, {}), "returns the state none: it must be plastic_strain, p"),
+    "unknown key": (lambda C, e, s: (C @ e * s["q"], s), "fails with KeyError: 'q'; .* a stress"),
+    "no pair": (lambda C, e, _: C @ e, r"does not return a pair \(stress, state\)"),
+    "nothing": (lambda *_: None, r"does not return a pair \(stress, state\)"),
+    "list": (lambda C, e, s: (list(C @ e), s), "the stress is not a tensor"),
+    "list of state": (lambda C, e, s: (C @ e, [s]), "the state is not a dictionary of tensors"),
+    "if": (lambda C, e, s: (C @ e if e[0] > 0 else e, s), "torch.where instead of if"),
+    "single": (lambda C, e, s: ((C @ e).float(), s), "stress is torch.float32: it must be"),
+    "rigid": (lambda C, e, s: (C @ torch.zeros_like(e), s), "stress does not depend on the strain"),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_law_that_returns_something_else_is_named_before_the_simulation(name):
+    update, sentence = SENTENCES[name]
+    law(name, parameters={}, state=STATE)(lambda e, s, m: update(m.stiffness, e, s))
+    with pytest.raises(ValueError, match=f"^law '{name}' at rest.*{sentence}"):
+        simulate(Material(METAL, name), Loading((0.01, None, None)))
+
+
+def test_sizes_of_states_and_the_first_yield_of_a_law_are_checked():
+    with pytest.raises(ValueError, match=r"size of the state 'p' = 3: allowed are 0 .* and 6"):
+        law("sizes", parameters={}, state={"p": 3})
+    for number, value in enumerate((None, np.nan, -1.0)):
+        name = f"first{number}"
+        law(name, parameters={}, state=STATE, first_yield=lambda *_, v=value: v)(perzyna)
+        with pytest.raises(ValueError, match=rf"first_yield of law '{name}' \(tension=True\) = "):
+            Material(METAL, name).first_yield(tension=True)

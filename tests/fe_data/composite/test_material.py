@@ -46,7 +46,7 @@ WORDS = ["--n-fibres", "2", "--resolution", "2", "--increments", "6"]
 def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver(increments):
     inputs = Inputs(0.3, 400.0, 400.0, 0.4)
     settings = dataclasses.replace(SMALL, increments=increments, tolerance=1e-8)
-    fast = fe_data.solve_rve(inputs, 5, settings).result()
+    fast = fe_data.solve_rve(inputs, settings, seed=5).result()
     found = solve_material(PAPER, inputs, 5, settings).result()
     across = found.effective.pop("E_T_GPa")
     assert across == pytest.approx(fast.info["transverse_modulus_GPa"], rel=1e-6)
@@ -62,7 +62,7 @@ def test_both_elements_converge_to_one_solution():
     moduli, stresses = [], []
     for resolution in (3.0, 12.0):
         settings = dataclasses.replace(SMALL, resolution=resolution)
-        fast = fe_data.solve_rve(inputs, 5, settings, silent=True).result()
+        fast = fe_data.solve_rve(inputs, settings, seed=5, silent=True).result()
         found = solve_material(PAPER, inputs, 5, settings, silent=True).result()
         moduli.append(found.effective["E_T_GPa"] / fast.info["transverse_modulus_GPa"] - 1)
         stresses.append(found.history["stress"][-1, 0] / fast.history["stress"][-1, 0] - 1)
@@ -137,7 +137,7 @@ def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_
     assert main(["verify", str(tmp_path / "whole")]) == 0
     # A dataset can be simulated again from its table.
     again = tmp_path / "whole" / "dataset.csv"
-    assert len(fe_data.design_from_file(again, material=load_phases(mine))) == 3
+    assert len(fe_data.design_from_file(again, phases=load_phases(mine))) == 3
     capsys.readouterr()
     mine.write_text(mine.read_text().replace("E_GPa: 3.35", "E_GPa: 3.4"))
     assert run("whole", mine) == 2
@@ -166,7 +166,7 @@ def flows_at_zero(strain, state, material):
 def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
     own = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
     design = named_design("train_beta", count=2)
-    summary = fe_data.generate(design, SMALL, tmp_path, material=own, jobs=2, silent=True)
+    summary = fe_data.generate(design, SMALL, tmp_path, phases=own, jobs=2, silent=True)
     assert summary.counts["unfitted"] == 2
     assert "no initial yield stress" in next(iter(summary.warnings.values()))
     assert len(fe_data.load_curves(tmp_path).histories) == 2
@@ -179,9 +179,11 @@ REFUSED = [
     ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
     ("rve --vf 30 --material paper", "vf is a fraction: 30 % is 0.3"),
     ("rve --vf 0.3 --material brass", "name = 'brass' is no known material: allowed are boron"),
+    ("rve --vf 0.3 --material .", "fe_data: . is a folder: a regular file is needed"),
+    ("constants --vf 0.3 --material {}/", "is a folder: a regular file is needed"),
     ("rve --vf 0.3", "give either --E-f with --b-m and --c-m, or --material"),
     ("generate noise --material paper --hardening voce", "hardening = 'voce' cannot be comb"),
-    ("generate noise --material paper --anisotropy", "material cannot be combined with anis"),
+    ("generate noise --material paper --anisotropy", "phases cannot be combined with anis"),
     ("generate --inputs {}/table.csv --material paper", "E_f_GPa = 300 must be 400, as in the mat"),
     ("generate train_beta --count 1 --loading {}/six.csv", "loading of six components"),
     ("rve --microstructure {}/fibres.csv --E-f 80 --b-m 0 --c-m 1", "has E_GPa of each fibre"),
@@ -194,10 +196,10 @@ REFUSED = [
     ),
     # A number that is usual in another unit
     (f"{PLAIN} --E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
-    (f"{PLAIN} --sigma-y0-MPa 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
+    (f"{PLAIN} --sigma-y0 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
     # What no material has gets a warning; then the two paths of a file are refused.
-    (f"{PLAIN} --loading {{}}/two.csv --E-m-GPa 3350", "a modulus of 3350 GPa (matrix) is more"),
-    (f"{PLAIN} --loading {{}}/two.csv --sigma-y0-MPa 0.4", "in MPa, and 0.4 GPa are 400 MPa"),
+    (f"{PLAIN} --loading {{}}/two.csv --E-m 3350", "a modulus of 3350 GPa (matrix) is more"),
+    (f"{PLAIN} --loading {{}}/two.csv --sigma-y0 0.4", "in MPa, and 0.4 GPa are 400 MPa"),
     ("constants --material {}/odd.yaml", "0.04 GPa are 40 MPa"),
     ("constants --material {}/odd.yaml", "74000 MPa are 74 GPa"),
 ]
@@ -233,14 +235,14 @@ def test_the_fast_solver_refuses_what_needs_a_material(tmp_path, changed, reason
     micro = fe_data.Microstructure([[0.5, 0.5]], 0.3, **changed)
     inputs = Inputs(micro.volume_fraction, 400.0, 400.0, 0.4)
     with pytest.raises(ValueError, match=reason):
-        fe_data.solve_rve(inputs, micro, SMALL)
+        fe_data.solve_rve(inputs, SMALL, microstructure=micro)
     design = Design("file", 0, [list(vars(inputs).values())], [0], (), (micro,), [0])
     with pytest.raises(ValueError, match=reason):
         fe_data.generate(design, SMALL, tmp_path / "data", silent=True)
     if "phases" in changed:
         unknown = "'rubber' is unknown: allowed are fibres, void"
         with pytest.raises(ValueError, match=unknown):
-            fe_data.generate(design, SMALL, tmp_path / "data", material=PAPER, silent=True)
+            fe_data.generate(design, SMALL, tmp_path / "data", phases=PAPER, silent=True)
         with pytest.raises(ValueError, match=unknown):
             fe_data.effective_constants(PAPER, micro)
 
@@ -290,7 +292,7 @@ def test_a_picture_of_free_cooling_has_strain_over_temperature_and_counts_voids(
     lines = axes["Mean strain over change of temperature"].lines
     assert [line.get_xdata()[-1] for line in lines] == [-100.0] * 3
     assert lines[2].get_ydata()[-1] == rve.history["strain"][-1, 2]
-    assert "Microstructure: 1 fibre, 15.2% of the area, 1 void, 10.2%" in axes
+    assert "Microstructure\n1 fibre, 15.2% of the area, 1 void, 10.2%" in axes
     (line,) = axes["Yielded fraction over change of temperature"].lines
     assert line.get_ydata().tolist() == rve.history["yielded_fraction"].tolist()
     assert "Averaged curve" not in axes  # of rounding alone
@@ -333,7 +335,7 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
         seed = int(table.seed[row])
         alone = solve_material(own, VolumeFraction(0.3), seed, settings).history["stress"]
         assert stress[row].tolist() == alone[1:, 0].tolist()
-    again = fe_data.design_from_file(tmp_path / "whole" / "dataset.csv", material=glass)
+    again = fe_data.design_from_file(tmp_path / "whole" / "dataset.csv", phases=glass)
     assert {name: again.fields[name].tolist() for name in names} == {
         names[0]: [3.35, 4.0, 3.35],
         names[1]: [40.0, 40.0, 35.0],

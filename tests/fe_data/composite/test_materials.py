@@ -75,6 +75,9 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("  fibres:", "  void: {elasticity: {E_GPa: 1, nu: 0}}\n  fibres:", "others has 'void'"),
         ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
         ("source: a test", "origin: a test", "file: origin is unknown"),
+        ("source: a test", "measured: {vf: 2}", r"measured: vf = 2 is out of range: allowed is \["),
+        ("source: a test", "measured: {vf: 0.5, E: 2}", "measured: E is unknown; allowed are E_L"),
+        ("source: a test", "measured: {vf: 0.5, nu_LT: 2}", "measured: nu_LT = 2 is out of range"),
         ("matrix:", "matrix: [", "is not valid YAML"),
         ("law: j2", "law: j2\n    law: elastic", "the key 'law' is given twice"),
         ("nu: 0.3", "nu: 0.3, E_GPa: 3", "the key 'E_GPa' is given twice"),
@@ -111,6 +114,14 @@ def test_a_wrong_file_is_refused_with_the_field(tmp_path, old, new, message):
     with pytest.raises(ValueError, match=message) as caught:
         load_phases(file)
     assert str(caught.value).startswith(str(file))
+
+
+@pytest.mark.parametrize("content", ["", "# only a comment\n", "---\n"])
+def test_an_empty_file_is_refused(tmp_path, content):
+    file = tmp_path / "empty.yaml"
+    file.write_text(content)
+    with pytest.raises(ValueError, match=r"empty\.yaml: it is empty: it must have phases"):
+        load_phases(file)
 
 
 def test_a_stiffness_that_is_not_positive_is_refused():

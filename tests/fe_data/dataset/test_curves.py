@@ -46,7 +46,7 @@ def test_workers_give_curves_and_properties_of_the_same_cells_to_the_last_bit(tm
     assert curves.std is None
     for row, index in enumerate(table.index):
         sample = design.sample(int(index))
-        alone = solve_rve(sample.inputs, sample.seed, SMALL)
+        alone = solve_rve(sample.inputs, SMALL, seed=sample.seed)
         np.testing.assert_array_equal(curves.stress[row], alone.history["stress"][1:, 0])
         effective = alone.result().effective
         assert table.outputs[row].tolist() == list(effective.values())

@@ -103,7 +103,7 @@ def test_cluster_makes_the_same_table_of_a_material(tmp_path):
     factors = {"matrix.parameters.factor": np.array([1.0, 2.0])}
     design = Design("own", 0, np.full((2, 4), [0.2, 400.0, 400.0, 0.4]), [0, 1], fields=factors)
     given = design, Settings(n_fibres=1, resolution=2.0, increments=4)
-    options = {"material": own, "loading": Loading((0.01, None, None)), "silent": True}
+    options = {"phases": own, "loading": Loading((0.01, None, None)), "silent": True}
     with cluster(tmp_path, workers=1) as (_, address):
         generate.generate(*given, tmp_path / "dask", dask=address, **options)
     generate.generate(*given, tmp_path / "here", **options)

@@ -88,7 +88,7 @@ def test_the_last_row_is_simulated_again(name, file, draws):
     table = shipped_table(file)
     design = named_design(name, count=draws * NAMED_DESIGNS[name].count)
     sample = design.sample(len(table) - 1)
-    again = solve_rve(sample.inputs, sample.seed, Settings())
+    again = solve_rve(sample.inputs, Settings(), seed=sample.seed)
     effective = again.result().effective
     values = [effective[name] for name in required_outputs()]
     assert values == pytest.approx(table.outputs[-1].tolist(), rel=1e-6, abs=1e-6)

@@ -46,7 +46,7 @@ def read(path):
 @pytest.fixture(scope="module", params=["compiled", "dolfinx"])
 def solved(request, tmp_path_factory):
     """A cell on a cyclic path, by each solver, and the steps of its file."""
-    rve = solve_rve(INPUTS, 1, SMALL, CYCLE, solver=request.param, keep_steps=True)
+    rve = solve_rve(INPUTS, SMALL, CYCLE, seed=1, solver=request.param, keep_steps=True)
     path = tmp_path_factory.mktemp("fields") / "c.xdmf"
     save_fields(rve, path)
     return rve, read(path)
@@ -112,11 +112,11 @@ def test_the_last_step_is_the_end(solved):
 
 
 def test_steps_that_were_not_kept_leave_the_end(tmp_path):
-    rve = solve_rve(INPUTS, 1, SMALL, CYCLE)
+    rve = solve_rve(INPUTS, SMALL, CYCLE, seed=1)
     assert rve.steps == ()
     save_fields(rve, tmp_path / "c.xdmf")
     (end,) = read(tmp_path / "c.xdmf")
-    kept = solve_rve(INPUTS, 1, SMALL, CYCLE, keep_steps=True)
+    kept = solve_rve(INPUTS, SMALL, CYCLE, seed=1, keep_steps=True)
     np.testing.assert_array_equal(kept.history["stress"], rve.history["stress"])
     save_fields(kept, tmp_path / "c.xdmf")
     assert (read(tmp_path / "c.xdmf")[-1]["stress_MPa"] == end["stress_MPa"]).all()

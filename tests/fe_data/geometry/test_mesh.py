@@ -110,7 +110,9 @@ def test_stiffness_does_not_jump_where_fibres_come_near():
     for gap in (1e-4, 1e-6):
         micro = Microstructure([[0.3, 0.47], [0.6 + gap, 0.47]], [0.2, 0.1])
         inputs = Inputs(micro.volume_fraction, 400.0, 400.0, 0.4)
-        rve = solve_rve(inputs, micro, Settings(resolution=6.0, increments=10), silent=True)
+        rve = solve_rve(
+            inputs, Settings(resolution=6.0, increments=10), microstructure=micro, silent=True
+        )
         moduli.append(rve.effective.E_eff_GPa)
     assert moduli[0] == pytest.approx(moduli[1], rel=3e-4)
 

@@ -169,7 +169,7 @@ def test_mean_fields_are_those_of_cells_in_the_measured_range(vf, b, c):
     """Means over three microstructures; the bounds are what docs/validation.md says."""
     inputs = Inputs(vf, 400.0, b, c)
     settings = Settings(resolution=3, tolerance=1e-4)
-    cells = [solve_rve(inputs, seed, settings).effective for seed in range(3)]
+    cells = [solve_rve(inputs, settings, seed=seed).effective for seed in range(3)]
     b_cell, c_cell, E_cell = (
         np.mean([getattr(cell, name) for cell in cells])
         for name in ("b_eff_MPa", "c_eff", "E_eff_GPa")

@@ -73,7 +73,7 @@ def test_a_path_that_turns_is_that_of_a_material_point(free, hardening, law):
     loading = Loading(vertices, (0.0, 0.0, 0.0), increments=5)
     settings = dataclasses.replace(SETTINGS, hardening=hardening)
     inputs = Inputs(0.0, 400.0, 0.0, 1.0) if hardening is TABLE else MATRIX
-    history = solve_rve(inputs, 1, settings, loading).history
+    history = solve_rve(inputs, settings, loading, seed=1).history
     assert len(history["stress"]) == 31
     stress, plastic = _integrate(history["strain"], law)
     assert history["stress"] == pytest.approx(stress, abs=1e-5)
@@ -88,7 +88,7 @@ def cycle():
     """Tension, unloading to no stress, compression, unloading."""
     none = (None, None, None)
     loading = Loading([(0.02, None, None), none, (-0.01, None, None), none], increments=20)
-    return solve_rve(INPUTS, 1, SETTINGS, loading)
+    return solve_rve(INPUTS, SETTINGS, loading, seed=1)
 
 
 def test_unloading_is_elastic_and_ends_without_stress(cycle):
@@ -130,7 +130,7 @@ def test_work_of_a_cycle_is_stored_or_dissipated(cycle):
 def test_vertices_along_a_line_change_nothing():
     micro = random_microstructure(0.3, 1, 3)
     whole, parts = (
-        solve_rve(INPUTS, micro, SETTINGS, loading, fit=False)
+        solve_rve(INPUTS, SETTINGS, loading, microstructure=micro, fit=False)
         for loading in (
             Loading((0.02, None, 0.01), increments=20),
             Loading([(0.005, None, 0.0025), (0.02, None, 0.01)], increments=(5, 15)),

@@ -134,7 +134,7 @@ def test_a_matrix_under_pure_shear_follows_its_law(law):
     b, c, name = law
     settings = Settings(increments=4, tolerance=1e-10, resolution=1.0, hardening=name)
     shear = Loading((None, None, 0.03))
-    rve = solve_rve(Inputs(0.0, 400.0, b, c), 1, settings, shear)
+    rve = solve_rve(Inputs(0.0, 400.0, b, c), settings, shear, seed=1)
     strains = rve.history["strain"][1:, 3]
     stresses = rve.history["stress"][1:, 3]
     for e, stress in zip(strains, stresses, strict=True):

@@ -67,7 +67,7 @@ def test_the_modulus_across_the_fibres_is_found_whatever_the_other_constants_are
 def test_a_cell_that_is_not_isotropic_warns(E_m, nu_m, nu_f, E_f, differs):
     phases = Settings(6, resolution=2.0, increments=8, E_m_GPa=E_m, nu_m=nu_m, nu_f=nu_f)
     phases = dataclasses.replace(phases, sigma_y0_MPa=4 * E_m)
-    rve = solve_rve(Inputs(0.3, E_f, 400.0, 0.4), 0, phases, silent=True)
+    rve = solve_rve(Inputs(0.3, E_f, 400.0, 0.4), phases, seed=0, silent=True)
     assert (rve.effective.elastic_misfit > 0.02) == differs
     assert ("across the fibres" in rve.effective.warning) == differs
     difference = rve.effective.E_eff_GPa / rve.effective.transverse_modulus_GPa - 1

@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fe_data import schema
 from fe_data.__main__ import main
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
+from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.schema import INPUT_BOUNDS, required_outputs
@@ -72,7 +75,7 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
     assert result["effective"].keys() >= {"E_eff_GPa", "nu_eff", "p_sigma"}
     assert not result["effective"].keys() & {"b_eff_MPa", "c_eff"}
     assert warning in result["info"]["warning"]
-    longer = solve_rve(INPUTS, 0, COARSE).effective
+    longer = solve_rve(INPUTS, COARSE, seed=0).effective
     found = result["effective"]["E_eff_GPa"], result["effective"]["nu_eff"]
     assert found == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
 
@@ -82,9 +85,9 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
     """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
     inputs = replace(INPUTS, vf=vf)
     settings = replace(SMALL, strain=0.3, sigma_y0_MPa=1.0, increments=10)
-    found = solve_rve(inputs, 1, settings)
+    found = solve_rve(inputs, settings, seed=1)
     assert found.history["yielded_fraction"][1] > 0.01
-    elastic = solve_rve(inputs, 1, SMALL, uniaxial(1e-5), fit=False).history
+    elastic = solve_rve(inputs, SMALL, uniaxial(1e-5), seed=1, fit=False).history
     E, nu = elastic_constants(elastic["strain"][1:], elastic["stress"][1:])
     expected = (100.0, 0.3) if vf == 0.0 else (E[0] / 1e3, nu[0])
     constants = (found.effective.E_eff_GPa, found.effective.nu_eff)
@@ -97,7 +100,7 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
 def test_cells_of_the_designs_do_not_extrapolate(corner):
     """At corners of the box b changes by 13 % at most; 20 % are reported."""
     inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
-    found = solve_rve(Inputs(*inputs), 1, replace(SMALL, increments=50))
+    found = solve_rve(Inputs(*inputs), replace(SMALL, increments=50), seed=1)
     assert found.effective.warning == ""
 
 
@@ -133,9 +136,9 @@ def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
         assert result["fibres"] == GIVEN
         assert 0 < result["anisotropy"]["spread"] < 0.3
     settings = Settings(**result["settings"])
-    micro = microstructure(GIVEN) if given else result["seed"]
-    again = Inputs(**result["inputs"]), micro, settings, Loading(**result["loading"])
-    assert result["history"]["stress"] == solve_rve(*again).history["stress"].tolist()
+    fibres = {"microstructure": microstructure(GIVEN)} if given else {"seed": result["seed"]}
+    again = Inputs(**result["inputs"]), settings, Loading(**result["loading"])
+    assert result["history"]["stress"] == solve_rve(*again, **fibres).history["stress"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +156,7 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, erro
     G = 1e5 / 2.9  # E_m = 100 GPa
     inputs = Inputs(micro.volume_fraction, 2 * G / 1e3, 400.0, 0.4)
     biaxial = Loading((1e-5, 1e-5, 0.0))
-    xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
+    xx, yy = solve_rve(inputs, settings, biaxial, microstructure=micro).history["stress"][-1, :2]
     k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
     vf = micro.volume_fraction
     k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
@@ -163,16 +166,26 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, erro
 @pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
 def test_effective_properties_are_of_uniaxial_loading_only(strain):
     settings = Settings(n_fibres=2, increments=4)
-    rve = solve_rve(INPUTS, 1, settings, Loading(strain))
+    rve = solve_rve(INPUTS, settings, Loading(strain), seed=1)
     assert rve.effective is None
     assert np.isfinite(rve.p_sigma)
     with pytest.raises(ValueError, match="fit = True needs uniaxial loading, a strain xx alone"):
-        solve_rve(INPUTS, 1, settings, Loading(strain), fit=True)
+        solve_rve(INPUTS, settings, Loading(strain), seed=1, fit=True)
 
 
 def test_compression_has_the_properties_of_tension():
     tension, compression = (
-        solve_rve(INPUTS, 1, SMALL, uniaxial(strain)).effective for strain in (0.05, -0.05)
+        solve_rve(INPUTS, SMALL, uniaxial(strain), seed=1).effective for strain in (0.05, -0.05)
     )
     assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)
     assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
+
+
+def test_titles_of_neighbouring_panels_do_not_touch():
+    """With as many digits as at the default size: 30 fibres, 5,000 triangles."""
+    rve = solve_rve(INPUTS, 1, replace(SMALL, n_fibres=30, increments=4))
+    figure = plot_rve(rve)
+    FigureCanvasAgg(figure).draw()
+    extents = [axes.title.get_window_extent() for axes in figure.axes[:4]]
+    ends = [(extent.x0, extent.x1) for extent in extents]
+    assert all(left[1] + 10 < right[0] for left, right in pairwise(sorted(ends)))

@@ -28,7 +28,8 @@ LOADINGS = [
 
 def both(loading=None, inputs=INPUTS, settings=SMALL):
     return [
-        solve_rve(inputs, 1, settings, loading, solver=solver) for solver in ("compiled", "dolfinx")
+        solve_rve(inputs, settings, loading, seed=1, solver=solver)
+        for solver in ("compiled", "dolfinx")
     ]
 
 
@@ -92,7 +93,7 @@ def test_both_solvers_agree_without_projection():
     """Plain P2 elements; the projection matters, or the comparison would not show it."""
     micro = both()[0].microstructure
     cells = [
-        solve_rve(INPUTS, micro, SMALL, element="P2", solver=solver)
+        solve_rve(INPUTS, SMALL, microstructure=micro, element="P2", solver=solver)
         for solver in ("compiled", "dolfinx")
     ]
     assert_same_averages(*cells)

@@ -10,7 +10,7 @@ from fe_data.sparse.solver import SOLVERS, VARIABLE, sparse_cholesky
 
 def _solve():
     settings = Settings(n_fibres=4, increments=10, tolerance=1e-11)
-    return solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 1, settings, fit=False)
+    return solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), settings, seed=1, fit=False)
 
 
 @pytest.fixture(scope="module")

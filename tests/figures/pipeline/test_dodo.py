@@ -60,5 +60,5 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tab
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
     assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
-    (refuse,) = apart(dodo(PROFILE="full", DATA=tables), "repeat-datasets")["actions"]
+    (refuse,) = apart(dodo(PROFILE="full", DATA=tables), "repeats")["actions"]
     assert f"no tables of independent draws in {tables}/draws" in refuse().get_msg()

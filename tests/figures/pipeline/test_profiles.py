@@ -69,3 +69,14 @@ def test_a_name_under_which_committed_results_lie_is_refused(profile_content, tm
     with pytest.raises(ProfileError, match=f"results in figures/{name} would be overwritten"):
         load_profile(path)
     assert load_profile(PROFILE_DIR / "full.yaml") == load_profile("full")
+
+
+def test_a_custom_profile_has_sizes_of_a_study_only_in_its_own_section(profile_content, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(profile_content))
+    assert load_profile(path).other_methods is None
+    case = {"design": "train_beta", "count": 10}
+    section = {"other_methods": {"cases": {"outd": case}}}
+    path.write_text(yaml.safe_dump(profile_content | section))
+    assert load_profile(path).other_methods.cases["outd"].count == 10
+    assert load_profile("quick").other_methods.cases["outd"].count == 8

@@ -2,11 +2,13 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
 
 from figures.claims import Claim, load_published, says_something, tolerance
+from figures.pipeline.paths import REFERENCE, ROOT
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -147,3 +149,14 @@ def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at
     assert table.outcomes["rmse/c_eff"] is table.outcomes["accuracy/c_eff"] is False
     assert table.of_paper.count(False) == 1
     assert len(scatter.of_paper) == 1 < len(scatter.rows["noise"])
+
+
+def test_the_map_of_verdicts_links_every_picture_of_a_figure():
+    page = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    entries = compare(read(sorted(REFERENCE.glob("*.json"))))
+    for place, entry in entries.items():
+        (row,) = re.findall(rf"(?m)^\| {re.escape(place)} \|.*$", page)
+        linked = re.findall(r"\]\(\.\./figures/full/([^)]+)\)", row)
+        assert linked == [*entry.pictures], place
+        assert bool(linked) == place.startswith("Fig."), place
+        assert all((REFERENCE / name).is_file() for name in linked)

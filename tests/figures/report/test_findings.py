@@ -896,7 +896,7 @@ def test_fig_13_confidence():
     it = metrics("04b_repeated_datasets")
     assert unmet("Fig. 13") == {"confidence": False}
     covered = half_width(it.rows.published.outd_anchored.coverage, 3)
-    noisy = written(metrics("05_other_methods").rows.outd.low_rank.coverage.mean, 3)
+    noisy = half_width(metrics("04c_ablation").rows.outd.anchored_bootstrap_bounds.coverage, 3)
     quoted(VERDICTS, "The vanilla ensemble is overconfident", covered, noisy)
     quoted(ARTICLE, "In Fig. 14 only the calibration of p_σ is as in the paper.", covered)
 

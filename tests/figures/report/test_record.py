@@ -2,6 +2,8 @@
 
 import ast
 import json
+import re
+from html import unescape
 
 import nbformat
 import pytest
@@ -31,3 +33,26 @@ def test_a_number_has_the_digits_and_the_verdict_of_its_tolerance(tmp_path):
         shown = verdict_table(path, "Table 1").data
         row = shown.set_index("what").loc["Table 1: prior B, published optimiser, W0 [10⁻³]"]
         assert [*row] == ["2.1", f"{1e3 * ours:.2f} ± 0.10", verdict]
+
+
+def judged(path):
+    """Yield the table of each verdict cell of an executed notebook: places and entries."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        call = re.search(r"record\.verdicts\((.*)\)$", cell.source)
+        if call and cell.cell_type == "code":
+            listed = re.search(r"places = (\(.*\))", cell.source)
+            places = ast.literal_eval(listed[1] if listed else f"({call[1]},)")
+            (html,) = (each.data["text/html"] for each in cell.outputs if "data" in each)
+            yield (
+                places,
+                [unescape(entry) for entry in re.findall(r"(?s)<td[^>]*>(.*?)</td>", html)],
+            )
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in REFERENCE.glob("*.json")))
+def test_executed_notebooks_show_the_verdicts_of_the_committed_numbers(name):
+    found = list(judged(REFERENCE / "notebooks" / f"{name}.ipynb"))
+    assert found or name == "00_method"
+    for places, entries in found:
+        shown = verdict_table(REFERENCE / f"{name}.json", *places).data
+        assert entries == [str(value) for value in shown.to_numpy().ravel()], places

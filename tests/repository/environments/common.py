@@ -1,7 +1,7 @@
 """What the test environments share: namespaces, their folder, the packages they install."""
 
 import contextlib
-import fcntl
+import functools
 import os
 import re
 import shutil
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures.pipeline.dependencies import imported_names
+from safe_files.locking import lock
 
 ROOT = Path(__file__).resolve().parents[3]
 # Import names that differ from the names of their packages, and what the distribution provides.
@@ -55,12 +56,17 @@ def refuse_impossible(packages: Mapping[str, str]) -> None:
 
 def imported_packages(folders: Iterable[str]) -> set[str]:
     """Packages from outside that the source files of the folders import."""
-    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    codes = [path.read_text(encoding="utf-8") for path in paths]
-    names = {name.split(".")[0] for code in codes for name in imported_names(code)}
+    names = set().union(*map(_imported_modules, folders))
     own = {path.name for path in ROOT.iterdir()} | {"tests", "bench", "studies"}
     foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
     return {PACKAGE_OF.get(name, name.replace("_", "-").lower()) for name in foreign}
+
+
+@functools.cache
+def _imported_modules(folder: str) -> set[str]:
+    """First parts of the names that the source files of a folder import."""
+    codes = (path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py"))
+    return {name.split(".")[0] for code in codes for name in imported_names(code)}
 
 
 def requirements(*folders: str) -> list[str]:
@@ -82,5 +88,5 @@ def locked(folder: Path, name: str) -> Iterator[None]:
     """Let one process at a time use what has this name; others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.lock").open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file.fileno())
         yield

@@ -140,7 +140,7 @@ def rve() -> str:
     from fe_data import Inputs, Settings, solve_rve
 
     settings = Settings(n_fibres=2, resolution=2.0, increments=6)
-    solved = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, settings, silent=True)
+    solved = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), settings, seed=0, silent=True)
     return digest(solved.history["stress"], solved.history["plastic_strain"])
 
 

@@ -109,8 +109,10 @@ def test_starts_keep_what_they_say(given):
     assert not np.array_equal(permuted, whole)
     np.testing.assert_allclose(mean.std(axis=0), 0, atol=1e-7)
     np.testing.assert_allclose(spread.std(axis=0), whole.std(axis=0), atol=1e-6)
-    np.testing.assert_allclose(spread.mean(axis=0), networks.start.mean(axis=0), atol=1e-6)
-    np.testing.assert_array_equal(common, networks.start)
+    np.testing.assert_allclose(
+        spread.mean(axis=0), networks.initial_weights.mean(axis=0), atol=1e-6
+    )
+    np.testing.assert_array_equal(common, networks.initial_weights)
 
 
 def test_wrong_priors_have_less_evidence_than_a_right_one(draw):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence import trend
+from bnn.gp.evidence import prescribed
 
 # Functions of x in [0, 1], at 3, 5 and 10 ranges of the data from their low end: at most 3 standard
 # deviations off
@@ -59,6 +59,7 @@ def _check(name, sizes, noises, seeds):
                 assert np.all(found < most), (name, rows, inputs, noise, seed, found)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_hooke_s_law():
     """30 rows up to 1 % strain with a noise of 1 MPa: 10,250 MPa at 5 %."""
     strain = np.linspace(0.0, 0.01, 30)[:, None]
@@ -83,14 +84,15 @@ def test_the_trend_of_fit_prior_bends_beyond_the_data(mean):
     assert abs(found - truth) < 4.0 * std
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_far_away_everything_stays_finite_and_constant():
     """Mean and standard deviation, BEYOND ranges from skewed data of a product, and farther."""
     rng = np.random.default_rng(0)
     X = np.exp(rng.standard_normal((60, 4)))
     y = np.prod(X[:, :2], axis=1) + X[:, 2]
     model = bnn.GPRegressor().fit(X, y)
-    edge = X.max(axis=0) + (1.0 + trend.BEYOND) * np.ptp(X, axis=0)
+    edge = X.max(axis=0) + (1.0 + prescribed.BEYOND) * np.ptp(X, axis=0)
     mean, std = model.predict([1e3 * edge, 1e6 * edge], return_std=True)
-    assert np.all(np.abs(mean) < 100.0 * y.std() * trend.BEYOND)
+    assert np.all(np.abs(mean) < 100.0 * y.std() * prescribed.BEYOND)
     np.testing.assert_allclose(mean[0], mean[1], rtol=1e-6)
     np.testing.assert_allclose(std[0], std[1], rtol=1e-6)

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity
-from bnn.gp.evidence.trend import GivenCovariance, linear_trend
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.prescribed import PrescribedCovariance, linear_trend
 
 RNG = np.random.default_rng(0)
 U = RNG.uniform(size=(25, 3))
@@ -26,12 +26,14 @@ NOISES = [None, np.zeros((25, 0)), U - 0.5]
 LOW, WIDTH, SPREAD = np.array([2.0, -1.0, 0.0]), np.array([3.0, 0.5, 10.0]), 4.0
 POINTS = np.insert(LOW + WIDTH * U, 1, 7.0, axis=1)
 MEAN = linear_trend(POINTS, SPREAD, [0, 2, 3], True, 2.0)
-KNOWN = GivenCovariance(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
+KNOWN = PrescribedCovariance(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
 CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), KNOWN)]
 
 
 def density(family, basis, trend=None):
-    return FamilyDensity(family, U, Y, basis, RNG.uniform(0.1, 0.3, 25), trend)
+    sizes = RNG.uniform(0.1, 0.3, 25)
+    noise = NoiseForm.known(sizes) if basis is None else NoiseForm(np.zeros(25), sizes, basis)
+    return FamilyDensity(family, U, Y, noise, trend)
 
 
 NAMES = ["trend", "sparse", "warped", "mixed", "known trend"]
@@ -47,9 +49,11 @@ def test_density_and_gradient(family, trend, basis):
 
     def expected(eta):
         kernel = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)
-        noise = made.relative
+        noise = made.noise_form.fixed
         if basis is not None:
-            noise = noise * np.exp(eta[made.noise] + 2.0 * basis @ eta[made.slopes])
+            noise = made.noise_form.relative * np.exp(
+                eta[made.noise] + 2.0 * basis @ eta[made.slopes]
+            )
         covariance = kernel(U) + np.diag(noise)
         if trend is not None:
             covariance += MEAN(POINTS) / SPREAD
@@ -71,7 +75,7 @@ def test_expected_squares_at_the_data():
     made = density(FAMILIES[2], None)
     eta = made.centre
     K = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)(U)
-    gain = K @ np.linalg.inv(K + np.diag(made.relative))
+    gain = K @ np.linalg.inv(K + np.diag(made.noise_form.fixed))
     expected = (Y - gain @ Y) ** 2 + np.diag(K - gain @ K)
     np.testing.assert_allclose(made.squares(eta), expected, rtol=1e-6)
 
@@ -82,7 +86,9 @@ def test_expected_squares_include_the_nugget_of_noise_that_is_too_small():
     eta = made.centre
     variance = made.kernel(eta, np.zeros(3), np.ones(3), 1.0).diag(U).max()
     nugget = 4.0 * 25 * np.finfo(float).eps * variance
-    small, enough = (made.under(np.full(25, size)) for size in (1e-3 * nugget, nugget))
+    small, enough = (
+        made.with_noise(NoiseForm.known(np.full(25, size))) for size in (1e-3 * nugget, nugget)
+    )
     np.testing.assert_allclose(small.squares(eta), enough.squares(eta), rtol=1e-3)
 
 
@@ -93,7 +99,9 @@ def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
     E (u - u')² = 1/6 of one uniform input.
     """
     u = np.random.default_rng(0).uniform(size=(8000, n_inputs))
-    made = FamilyDensity(Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], None, np.ones(30))
+    made = FamilyDensity(
+        Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], NoiseForm.known(np.ones(30))
+    )
     scales = np.exp(made.centre[made.parts[0][1]])
     squares = np.sum(((u[::2] - u[1::2]) / scales) ** 2, axis=1)
     assert squares.mean() == pytest.approx(1.0 / 6.0, rel=0.05)
@@ -111,9 +119,11 @@ def test_moments_beside_a_mean_of_known_prior_variances():
     def covariance(a, b):
         return kernel(a[:, kept], b[:, kept]) + MEAN(a, b)
 
-    data = covariance(POINTS, POINTS) + SPREAD * np.diag(made.relative)
+    data = covariance(POINTS, POINTS) + SPREAD * np.diag(made.noise_form.fixed)
     cross = covariance(new, POINTS)
     mean = cross @ np.linalg.solve(data, Y)
     explained = np.sum(cross * np.linalg.solve(data, cross.T).T, axis=1)
     second = mean**2 + (np.diag(covariance(new, new)) - explained) / SPREAD
-    np.testing.assert_allclose(made.moments(eta, places), [*mean, *second], rtol=1e-8)
+    np.testing.assert_allclose(
+        made.moments(eta, places, made.solved(eta)), [*mean, *second], rtol=1e-8
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.laplace import (
     approximated,
     most_probable,
@@ -18,7 +18,7 @@ def test_laplace_s_evidence_is_the_integral():
     """One input, an RBF and constant noise: three of four hyper-parameters by a dense grid."""
     x = np.linspace(0.0, 1.0, 60)[:, None]
     y = np.sin(6.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
-    made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), np.zeros((60, 0)), np.ones(60))
+    made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), NoiseForm.constant(np.ones(60)))
     best = most_probable(made, [made.centre])
     found = approximated(made, best, 0)
     rng = np.random.default_rng(0)
@@ -39,25 +39,25 @@ def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
     y = (y - y.mean()) / y.std() + 1e-3 * np.random.default_rng(0).standard_normal(40)
     fits = []
     for family in (Family((bnn.Matern32,)), Family((bnn.RBF,), most=0.25)):
-        density = FamilyDensity(family, u, y, np.zeros((40, 0)), np.ones(40))
+        density = FamilyDensity(family, u, y, NoiseForm.constant(np.ones(40)))
         fits.append(approximated(density, most_probable(density, [density.centre]), 0))
     assert fits[1].log_evidence > fits[0].log_evidence + 5.0
-    draws, logs = posterior_draws(fits, 0)
-    share = np.exp(logs[[density is fits[1].density for density, _ in draws]]).sum()
+    found = posterior_draws(fits, 0)
+    share = np.exp(found.logs[[density is fits[1].density for density, _ in found.draws]]).sum()
     assert share == pytest.approx(0.25)
-    assert np.exp(logs).sum() == pytest.approx(1.0)
+    assert np.exp(found.logs).sum() == pytest.approx(1.0)
 
 
 def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
     """There is no other family to which a limit could leave weight."""
     u = np.linspace(0.0, 1.0, 20)[:, None]
     y = np.sin(6.0 * u[:, 0])
-    density = FamilyDensity(Family((bnn.RBF,), most=0.25), u, y, np.zeros((20, 0)), np.ones(20))
+    density = FamilyDensity(Family((bnn.RBF,), most=0.25), u, y, NoiseForm.constant(np.ones(20)))
     fit = approximated(density, density.centre, 0)
     for fits in ([fit], [fit, fit]):
-        draws, logs = posterior_draws(fits, 0)
-        assert len(draws) == len(logs)
-        assert np.exp(logs).sum() == pytest.approx(1.0)
+        found = posterior_draws(fits, 0)
+        assert len(found.draws) == len(found.logs)
+        assert np.exp(found.logs).sum() == pytest.approx(1.0)
 
 
 def test_weights_are_tempered_until_several_count():

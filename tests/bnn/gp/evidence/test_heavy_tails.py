@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence import scaling, tails
+from bnn.gp.evidence import heavy_tails, output_data
 
 
 def spoilt(n, d, rate, seed):
@@ -53,7 +53,7 @@ def test_outliers_are_found_and_leave_several_components(
     The likeliest fit without heavy tails bends to the outliers of the second. Of 150 data 60 are
     searched. Some good data may count as outliers too.
     """
-    monkeypatch.setattr(scaling, "SEARCHED", 60)
+    monkeypatch.setattr(output_data, "SEARCHED", 60)
     X, y, new, f, rows = spoilt(*data)
     model = bnn.GPRegressor(noise=noise).fit(X, y)
     assert set(rows) <= set(np.flatnonzero(model.factors_ < 0.1))
@@ -81,8 +81,8 @@ def test_further_data_leave_the_outliers_what_they_are():
 @pytest.mark.slow
 def test_one_row_has_one_factor_for_all_outputs(monkeypatch):
     """E λ_i = (ν + d) / (ν + Σ_j E (y_ij - f_ij)² / ψ_j), and each output has its own level."""
-    monkeypatch.setattr(tails, "AVERAGED_STEPS", 300)
-    monkeypatch.setattr(tails, "AVERAGED_TOLERANCE", 1e-6)
+    monkeypatch.setattr(heavy_tails, "AVERAGED_STEPS", 300)
+    monkeypatch.setattr(heavy_tails, "AVERAGED_TOLERANCE", 1e-6)
     X, y, *_ = spoilt(30, 1, 0.1, 0)
     other = 100.0 * (y + 0.02 * np.random.default_rng(0).standard_normal(30))
     values = np.column_stack([y, other])

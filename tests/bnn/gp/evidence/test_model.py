@@ -5,10 +5,10 @@ import pytest
 
 import bnn
 from bnn.gp import hyperparameters
-from bnn.gp.evidence import fit_kernel_average, scaling, search
+from bnn.gp.evidence import fit_kernel_average, output_data, search
 from bnn.gp.evidence.families import Family
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.trend import BEYOND
+from bnn.gp.evidence.prescribed import BEYOND
 
 FEW = pytest.mark.usefixtures("few_draws")
 
@@ -131,7 +131,7 @@ def test_intervals_hold_functions_across_a_gap():
 @pytest.fixture
 def searched(monkeypatch):
     """Search 60 of 100 data; the numbers of the others."""
-    monkeypatch.setattr(scaling, "SEARCHED", 60)
+    monkeypatch.setattr(output_data, "SEARCHED", 60)
     return np.setdiff1d(np.arange(100), some_rows(100, 60, 0))
 
 
@@ -151,7 +151,7 @@ def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
 def test_many_data_have_few_components(monkeypatch):
     """As many as fit into memory with all data, though the search has but some of these."""
     monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
-    monkeypatch.setattr(scaling, "SEARCHED", 20)
+    monkeypatch.setattr(output_data, "SEARCHED", 20)
     X = np.random.default_rng(0).uniform(size=(30, 1))
     y = np.sin(6.0 * X[:, 0])
     for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):

@@ -1,23 +1,25 @@
-"""Data in the scale of the search: inputs in [0, 1], outputs of mean zero and variance one."""
+"""Data of one output in the scale of the search: inputs in [0, 1], variance one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints, check_outputs_vary, filled, varies
-from bnn.gp.evidence.given_kernel import given_covariance
+from bnn.gp.evidence.hyperpriors import kernel_covariance
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.trend import GivenCovariance, GivenProcess, detrended, likely_factors
+from bnn.gp.evidence.prescribed import (
+    MeanForm,
+    PrescribedCovariance,
+    PrescribedProcess,
+    detrended,
+    likely_factors,
+)
 from bnn.gp.low_fidelity import ProcessModel
-from bnn.gp.means import LinearMean
 from bnn.gp.process import GaussianProcessPrior
-from bnn.noise import Covariance, StudentNoise
 from bnn.noise.heteroscedastic import StandardBasis
-from bnn.noise.known import DataNoise, covariances_of_data
+from bnn.noise.known import DataNoise
 
 # Up to this many data, families without warps are tried first, each search has several starts, and
 # families have a trend. With more data a trend is overconfident in gaps.
@@ -30,122 +32,129 @@ RARE = 10  # data added to a search for each input or output that is constant in
 DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
 
 
-class SearchData:
-    """The scaled data of a search, and their scales.
+class OutputData:
+    """The scaled data of one output, and their scales.
+
+    Outputs that have the same rows share the choice of the rows that are searched and the order of
+    the inputs, so that these do not depend on the order of the outputs.
 
     Args:
-        X: (N, n_in), which `as_data` has checked.
-        y: (N, n_out).
-        form: Arguments of `detrended`, which describe the mean; None takes the mean of the data.
-        seed: Seed of the choice of rows.
-        noise_known: What is known of the noise of each datum.
+        X: Inputs of all data, (N, n_in).
+        y: All outputs, (N, n_out), NaN if missing. If a prior is given, they are minus its mean.
+        output: Index of the output.
+        outputs: Indices of all outputs that vary; None for all.
+        form: Form of the mean; None takes the mean of the data.
         prior: Prior whose open parameters are estimated, in place of `form`.
+        data_noise: What is known of the noise of each datum, or None.
+        most_rows: Most rows of the output, chosen at random; None takes all.
+        seed: Seed of all random choices of the search.
 
     Attributes:
-        X, y: All data, in their units.
-        seed: Seed of all random choices of the search.
-        prior: The given prior, with open parameters only for inputs that vary, or None.
+        seed: As above.
+        kernel_given: Whether the kernel of a given prior is the only family.
         mean_given: Whether `form` or the prior describes the mean.
-        sparse: Whether there are few data per input.
-        rows: Indices of the n data of the search.
-        mean: Mean of the prior.
-        known_means: For each output the kernel of the uncertain part of the mean, or None.
-        spreads: Variances of the outputs minus their means, (n_out,).
-        columns: Scaled outputs, (n, n_out).
-        varying: Indices of the inputs that vary, in the order of the search.
+        rows: Indices of the n rows that are searched.
+        complete: Whether these are all rows of the output.
+        X: Inputs of these rows, (n, n_in).
+        mean: Known mean of the output: a number, or a low-fidelity model.
+        spread: Variance of the output minus its mean.
+        y: Scaled values, (n,).
+        inputs: Indices of the inputs that vary, in the order of the search.
         low, width: Least value and range of each of these inputs.
         u: Scaled inputs, (n, n_varying).
-        given: For each output the covariance of its given mean or kernel, or None.
+        sparse: Whether there are few data per input.
+        covariance: Covariance of the mean, or of the given kernel, or None.
         basis: b_i of input-dependent noise, of all inputs.
-        noise_known: What is known of the noise of each datum, or None.
         unit: Geometric mean of the weights of the data; 1 without weights.
         relative: Variances of unknown noise, relative to that of a datum of weight `unit`, (n,).
-        variances_known: Known part of the scaled variances of the noise, (n, n_out), or None.
+        known_variances: Known part of the scaled variances of the noise, (n,); zeros if there is
+            none.
     """
 
     def __init__(
         self,
         X: Array,
         y: Array,
-        form: Mapping[str, Any] | None = None,
-        seed: int | None = 0,
-        noise_known: DataNoise | None = None,
+        output: int = 0,
+        outputs: Ints | None = None,
+        *,
+        form: MeanForm | None = None,
         prior: GaussianProcessPrior | None = None,
+        data_noise: DataNoise | None = None,
+        most_rows: int | None = None,
+        seed: int | None = 0,
     ) -> None:
-        if len(X) < 2:
-            raise ValueError(f"X has {len(X)} rows: must be at least 2")
-        self.X = X
-        self.y = y
+        present = ~np.isnan(y)
+        rows = np.flatnonzero(present[:, output])
+        if most_rows is not None:
+            rows = rows[some_rows(len(rows), most_rows, 0)]
+        if len(rows) < 2:
+            raise ValueError(f"X has {len(rows)} rows: must be at least 2")
+        every = np.arange(y.shape[1]) if outputs is None else outputs
+        alike = [j for j in every if np.array_equal(present[:, j], present[:, output])]
+        column = alike.index(output)
         self.seed = seed
-        self.prior = prior
+        self.kernel_given = prior is not None
         self.mean_given = form is not None or prior is not None
-        varying = varying_inputs(X)
-        self.rows = searched_rows(X, y, seed)
-        points = X[self.rows]
-        values = y[self.rows]
-        n_out = y.shape[1]
-        self.known_means: list[sk.Kernel | None] = [None] * n_out
-        self.mean: Any
+        varying = varying_inputs(X[rows])
+        chosen = searched_rows(X[rows], y[np.ix_(rows, alike)], seed)
+        self.rows = rows[chosen]
+        self.complete = len(chosen) == len(rows)
+        self.X = X[self.rows]
+        values = y[np.ix_(self.rows, alike)]
+        kernel_of_mean = None
+        self.mean: Any = 0.0
         if prior is not None:
-            columns = beside_mean(prior, points, values)
-            self.mean = prior.mean
-            self.spreads = columns.var(axis=0)
+            columns = values
+            spreads = columns.var(axis=0)
         elif form is None:
-            check_outputs_vary(y)
             means = values.mean(axis=0)
-            self.mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
+            self.mean = float(means[column])
             columns = values - means
-            self.spreads = values.var(axis=0)
+            spreads = values.var(axis=0)
         else:
-            columns, self.known_means, self.mean = detrended(points, values, **form)
+            columns, kernels, means = detrended(self.X, values, form)
+            kernel_of_mean = kernels[column]
+            self.mean = float(means[column]) if form.model is None else form.model
             # Two coefficients are fitted with a process, its factor and a constant.
             fitted = 2 if isinstance(self.mean, ProcessModel) and len(columns) > 2 else 0
-            self.spreads = columns.var(axis=0, ddof=fitted)
-        self.columns = columns / np.sqrt(self.spreads)
-        self.varying = sorted_inputs(points, columns, varying)
-        inputs = points[:, self.varying]
+            spreads = columns.var(axis=0, ddof=fitted)
+        self.spread = float(spreads[column])
+        self.y = np.ascontiguousarray((columns / np.sqrt(spreads))[:, column])
+        self.inputs = sorted_inputs(self.X, columns, varying)
+        inputs = self.X[:, self.inputs]
         self.low = inputs.min(axis=0)
         self.width = np.ptp(inputs, axis=0)
         self.u = (inputs - self.low) / self.width
-        scaling = self.varying, self.low, self.width
         self.sparse = few_for_inputs(*self.u.shape)
-        self.given = [
-            None if form is None else GivenCovariance(each, points, *scaling, float(spread))
-            for each, spread in zip(self.known_means, self.spreads, strict=True)
-        ]
-        if isinstance(self.mean, ProcessModel):
-            m = self.mean(points)
-            factors = likely_factors(m, values - m).tolist()
-            given = zip(factors, self.known_means, self.spreads, strict=True)
-            self.given = [
-                GivenProcess(self.mean, j, factor, each, points, *scaling, float(spread))
-                for j, (factor, each, spread) in enumerate(given)
-            ]
+        scaling = self.inputs, self.low, self.width
+        self.covariance: PrescribedCovariance | None = None
         if prior is not None:
-            self.prior = prior.of_inputs(points)
-            self.given = [
-                given_covariance(self.prior, j, points, column, scaling, self.sparse)
-                for j, column in enumerate(columns.T)
-            ]
-        self.basis = StandardBasis(points, ())
-        self.noise_known = noise_known
+            features = [prior.active_dims_of(output, X.shape[1])]
+            alone = GaussianProcessPrior(0.0, [prior.kernels[output]], 1, features)
+            self.covariance = kernel_covariance(
+                alone.of_inputs(self.X), self.X, columns[:, column], scaling, self.sparse
+            )
+        elif isinstance(self.mean, ProcessModel):
+            m = self.mean(self.X)
+            factor = float(likely_factors(m, values - m)[column])
+            process = self.mean, column, factor
+            self.covariance = PrescribedProcess(
+                *process, kernel_of_mean, self.X, *scaling, self.spread
+            )
+        elif form is not None:
+            self.covariance = PrescribedCovariance(kernel_of_mean, self.X, *scaling, self.spread)
+        self.basis = StandardBasis(self.X, ())
         self.unit = 1.0
-        self.relative = np.ones(len(points))
-        self.variances_known: Array | None = None
-        if noise_known is not None and noise_known.weights is not None:
+        self.relative = np.ones(len(self.X))
+        self.known_variances = np.zeros(len(self.X))
+        if data_noise is not None and data_noise.weights is not None:
             # Relative to the geometric mean, so that a common factor of all weights has no effect.
-            weights = noise_known.weights[self.rows]
+            weights = data_noise.weights[self.rows]
             self.unit = float(np.exp(np.log(weights).mean()))
             self.relative = self.unit / weights
-        if noise_known is not None and noise_known.std is not None:
-            self.variances_known = np.square(noise_known.std[self.rows]) / self.spreads
-
-    def noise_variances(self, noise: Covariance | StudentNoise) -> Array:
-        """Return the scaled variances of given noise at the data of the search, (n, n_out)."""
-        known = None if self.noise_known is None else self.noise_known.rows(self.rows)
-        covariances = covariances_of_data(noise, self.X[self.rows], known)
-        variances = np.einsum("...jj->...j", covariances)
-        return np.asarray(variances * np.ones((len(self.rows), 1)) / self.spreads)
+        if data_noise is not None and data_noise.std is not None:
+            self.known_variances = np.square(data_noise.std[self.rows, output]) / self.spread
 
 
 def beside_mean(prior: GaussianProcessPrior, X: Array, y: Array) -> Array:

@@ -90,9 +90,12 @@ def test_an_output_that_does_not_vary_changes_no_other(noise):
         bnn.select_runs(models[0], X, 2, output_weights=[0.0, 0.0, 1.0])
 
 
-@pytest.mark.usefixtures("few_draws")
-def test_the_order_of_the_inputs_does_not_count():
+@pytest.mark.parametrize(
+    "families", ["one_family", pytest.param("few_draws", marks=pytest.mark.slow)]
+)
+def test_the_order_of_the_inputs_does_not_count(families, request):
     """Nor does that of the rows: the same posterior to rounding, on a grid too."""
+    request.getfixturevalue(families)
     rng = np.random.default_rng(3)
     grid = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 5)] * 3), axis=-1).reshape(-1, 3)
     for points in (rng.uniform(size=(30, 3)), grid[::4]):

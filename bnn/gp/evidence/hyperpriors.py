@@ -1,4 +1,4 @@
-"""Hyperpriors of the open parameters of a given kernel, and the search for these parameters."""
+"""Hyperpriors of the open parameters of a kernel, and the search for these parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bnn.gp.evidence.families import (
     FamilyDensity,
 )
 from bnn.gp.evidence.laplace import STEPS, further_starts, most_probable, some_rows
-from bnn.gp.evidence.trend import GivenCovariance, Hyperprior
+from bnn.gp.evidence.prescribed import Hyperprior, PrescribedCovariance
 from bnn.gp.kernel import KINDS, UNLISTED, Kernel, check_finite
 from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, slopes
 from bnn.gp.process import GaussianProcessPrior
@@ -50,21 +50,19 @@ class HyperpriorWarning(UserWarning):
     """The estimate of an open parameter of a kernel is far from the median of its hyperprior."""
 
 
-def given_covariance(
+def kernel_covariance(
     prior: GaussianProcessPrior,
-    output: int,
     X: Array,
-    column: Array,
+    y: Array,
     scaling: tuple[Ints, Array, Array],
     sparse: bool,
-) -> GivenCovariance:
-    """Return the covariance of one output of a prior, with hyperpriors of its open parameters.
+) -> PrescribedCovariance:
+    """Return the covariance of a prior of one output, with hyperpriors of its open parameters.
 
     Args:
         prior: The prior, with open parameters only for inputs that vary.
-        output: Index of the output.
         X: Inputs, (N, n_in).
-        column: The output minus its mean, (N,).
+        y: The output minus its mean, (N,).
         scaling: Indices of the inputs that vary, their least values and ranges.
         sparse: Whether there are few data per input, see `Family`.
 
@@ -72,63 +70,63 @@ def given_covariance(
         ValueError: If the kernel, or a derivative of it with respect to an open parameter, is not
             finite at the data, for the medians of its open parameters.
     """
-    features = prior.features_of(output, X.shape[1])
-    kernel = prior.kernels[output]
-    hyperpriors = _hyperpriors(kernel, _Scales(column, X[:, features], sparse))
-    given = GivenCovariance(
-        kernel, X, *scaling, float(column.var()), features=features, open_=hyperpriors
+    features = prior.active_dims_of(0, X.shape[1])
+    kernel = prior.kernels[0]
+    hyperpriors = _hyperpriors(kernel, _Scales(y, X[:, features], sparse))
+    covariance = PrescribedCovariance(
+        kernel, X, *scaling, float(y.var()), features=features, hyperpriors=hyperpriors
     )
     seen = X[:, features]
-    at_medians = given.kernel(np.array([each.median for each in hyperpriors]))
+    at_medians = covariance.kernel(np.array([each.median for each in hyperpriors]))
     check_finite(at_medians, at_medians(seen), seen, seen)
     for parameter, slope in zip(
         open_parameters(kernel), slopes(kernel, at_medians, seen), strict=True
     ):
         what = f"the derivative with respect to {parameter.name} of "
         check_finite(at_medians, slope, seen, seen, what)
-    return given
+    return covariance
 
 
 def _hyperpriors(kernel: sk.Kernel, scales: _Scales) -> list[Hyperprior]:
     """Return the hyperpriors of the open parameters of a kernel, in their order."""
-    found = []
-    for part in fields_of(kernel).values():
-        if isinstance(part, sk.Kernel):
-            found += _hyperpriors(part, scales.of_parts(kernel))
+    hyperpriors = []
+    for field in fields_of(kernel).values():
+        if isinstance(field, sk.Kernel):
+            hyperpriors += _hyperpriors(field, scales.of_terms(kernel))
     if isinstance(kernel, Kernel):
-        own = [each for each in open_parameters(kernel) if each.kernel is kernel]
-        found += scales.hyperpriors(kernel, own)
-    return found
+        parameters = [each for each in open_parameters(kernel) if each.kernel is kernel]
+        hyperpriors += scales.hyperpriors(kernel, parameters)
+    return hyperpriors
 
 
 def _has_amplitude(kernel: sk.Kernel, X: Array) -> bool:
     """Return whether an open parameter of a kernel has the unit of a power of the output."""
-    for part, name, entry, quantity in open_parameters(kernel):
+    for term, name, entry, quantity in open_parameters(kernel):
         if quantity in ("variance", "slope"):
             return True
-        unit = units_of(part, X).get((name, entry)) if quantity == UNLISTED else None
+        unit = units_of(term, X).get((name, entry)) if quantity == UNLISTED else None
         if unit is not None and unit.output:
             return True
     return False
 
 
-def warn_of_far(given: GivenCovariance, logs: Array, stacklevel: int) -> None:
+def warn_of_far(covariance: PrescribedCovariance, logs: Array, stacklevel: int) -> None:
     """Warn if the estimate of a parameter of a custom kernel is far from its median.
 
     Args:
-        given: The covariance of an output.
+        covariance: The covariance of an output.
         logs: Logarithms of its open parameters, averaged over their posterior.
         stacklevel: Of the warning.
     """
-    parameters = open_parameters(given.open_kernel)
-    for parameter, hyperprior, value in zip(parameters, given.open, logs, strict=True):
+    parameters = open_parameters(covariance.open_kernel)
+    for parameter, hyperprior, value in zip(parameters, covariance.hyperpriors, logs, strict=True):
         away = abs(value - hyperprior.median) / hyperprior.deviation
         if parameter.quantity in (UNLISTED, "number") and away > FAR:
             name = f"{parameter.name} of the kernel {type(parameter.kernel).__name__}"
-            found = f"is estimated as {np.exp(value):.3g}, far from its median "
+            estimate = f"is estimated as {np.exp(value):.3g}, far from its median "
             warnings.warn(
-                f"{name} {found}{np.exp(hyperprior.median):.3g}: change its default, or its kind "
-                "in `quantities`, if the unit of the data is another one",
+                f"{name} {estimate}{np.exp(hyperprior.median):.3g}: change its default, or its "
+                "kind in `quantities`, if the unit of the data is another one",
                 HyperpriorWarning,
                 stacklevel=stacklevel + 1,
             )
@@ -153,7 +151,7 @@ class _Scales:
         self._growth = np.sqrt(np.count_nonzero(self._ranges)) if sparse else 1.0
         self._deviation = SPARSE_DEVIATION if sparse else LENGTHSCALE_DEVIATION
 
-    def of_parts(self, kernel: sk.Kernel) -> _Scales:
+    def of_terms(self, kernel: sk.Kernel) -> _Scales:
         """Return the scales of the kernels within another one."""
         column, X, sparse = self._of_data
         if isinstance(kernel, Warped):
@@ -166,14 +164,14 @@ class _Scales:
             power /= max(sharing, 1)
         return _Scales(column, X, sparse, power)
 
-    def hyperpriors(self, kernel: Kernel, own: Sequence[OpenParameter]) -> list[Hyperprior]:
+    def hyperpriors(self, kernel: Kernel, parameters: Sequence[OpenParameter]) -> list[Hyperprior]:
         """Return the hyperpriors of the logarithms of the parameters of one kernel."""
-        units = units_of(kernel, self._X) if any(p.quantity == UNLISTED for p in own) else {}
-        found: dict[Place, Hyperprior] = {}
-        for parameter in own:
+        units = units_of(kernel, self._X) if any(p.quantity == UNLISTED for p in parameters) else {}
+        hyperpriors: dict[Place, Hyperprior] = {}
+        for parameter in parameters:
             place = parameter.name, parameter.entry
             if parameter.quantity != UNLISTED:
-                found[place] = self._hyperprior(parameter)
+                hyperpriors[place] = self._hyperprior(parameter)
                 continue
             unit = units.get(place)
             if unit is None or (unit.inputs is None and unit.output <= 0.0):
@@ -184,8 +182,8 @@ class _Scales:
                     f"{parameter.name} = None of the kernel {kind}: the formula does not show "
                     f"its unit, so {needed}"
                 )
-            found[place] = _number(self._scale(kernel, place, unit))
-        medians = {place: float(np.exp(each.median)) for place, each in found.items()}
+            hyperpriors[place] = _number(self._scale(kernel, place, unit))
+        medians = {place: float(np.exp(each.median)) for place, each in hyperpriors.items()}
         shares = contributions(kernel, medians, self._X) if units else {}
         for place, unit in units.items():
             # A term f of k ∝ θ^(2/a) has the slope 2 f / a. Its size shall be that of the output.
@@ -193,8 +191,8 @@ class _Scales:
             is_listed = place[0] in kernel.quantities
             if not is_listed and unit.output > 0.0 and 0.0 < size < np.inf:
                 factor = (self._middle / size) ** (0.5 * unit.output)
-                found[place] = _number(medians[place] * factor)
-        return list(found.values())
+                hyperpriors[place] = _number(medians[place] * factor)
+        return list(hyperpriors.values())
 
     def _scale(self, kernel: Kernel, place: Place, unit: Unit) -> float:
         """Return the median of a parameter: the default of a number, or one in units of data."""
@@ -250,7 +248,7 @@ def _log_normal(
     return Hyperprior(float(np.log(median)), float(deviation), (low, high), periodic)
 
 
-def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
+def most_probable_of_kernel(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
     """Return the most probable η of a given kernel, by searches from many starts.
 
     If there are more than FIRST_SEARCHED data, the first searches use only so many of them. Their
@@ -278,9 +276,9 @@ def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
 
 def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:
     """Scan each period in η, and return η with the periods of the highest peaks of the density."""
-    found = []
-    assert density.given is not None
-    for i, hyperprior in enumerate(density.given.open, density.open.start):
+    starts = []
+    assert density.covariance is not None
+    for i, hyperprior in enumerate(density.covariance.hyperpriors, density.open.start):
         if not hyperprior.periodic:
             continue
         low, high = hyperprior.limits
@@ -294,5 +292,5 @@ def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:
         values = np.array([density.value(each) for each in points])
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
         peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
-        found += list(points[peaks[np.argsort(-values[peaks])[:PEAKS]]])
-    return found
+        starts += list(points[peaks[np.argsort(-values[peaks])[:PEAKS]]])
+    return starts

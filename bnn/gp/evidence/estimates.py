@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from bnn._validation import Array, check_option
-from bnn.gp.evidence.groups import found_for
-from bnn.gp.evidence.scaling import FEW
+from bnn.gp.evidence.model import estimated_model
+from bnn.gp.evidence.output_data import FEW
+from bnn.gp.evidence.prescribed import MeanForm
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
 from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise
@@ -16,22 +17,22 @@ RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches fo
 
 
 def noise_beside_prior(
-    noise: Noise | StudentNoise | str | None, X: Array, y: Array, known: DataNoise | None
+    noise: Noise | StudentNoise | str | None, X: Array, y: Array, data_noise: DataNoise | None
 ) -> Any:
     """Return the given noise, or estimate noise of the given kind, for a given prior."""
     heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
-    if heavy and known is not None:
+    if heavy and data_noise is not None:
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, StudentNoise):
         return noise
     if heavy:
         return StudentNoise(likely_noise("constant", X, y))
-    found = likely_noise(noise, X, y, known)
-    return found if no_noise(found) else without_zeros(found, y)
+    model = likely_noise(noise, X, y, data_noise)
+    return model if no_noise(model) else without_zeros(model, y)
 
 
 def likely_noise(
-    noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None = None
+    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None = None
 ) -> Noise:
     """Return the given noise, or estimate Gaussian noise from the evidence of data.
 
@@ -39,29 +40,34 @@ def likely_noise(
     HeteroscedasticNoise. If the standard deviations of the data are known, None gives zeros,
     (n_out, n_out). The estimate uses at most FEW rows, chosen at random.
     """
-    if noise is None and known is not None and known.std is not None:
+    if noise is None and data_noise is not None and data_noise.std is not None:
         return np.zeros((y.shape[1], y.shape[1]))
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
     check_option("noise", kind, RESTARTS)
-    found = found_for(X, y, kind, known, form={}, restarts=RESTARTS[kind], most=FEW)[1]
-    assert not isinstance(found, StudentNoise)
-    return found
+    restarts = RESTARTS[kind]
+    estimate = estimated_model(
+        X, y, kind, data_noise, form=MeanForm(), restarts=restarts, most_rows=FEW
+    ).noise
+    assert not isinstance(estimate, StudentNoise)
+    return estimate
 
 
 def likely_prior(
-    prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, known: DataNoise | None = None
+    prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, data_noise: DataNoise | None = None
 ) -> Any:
     """Return the given prior, or estimate an average over families under this noise for None.
 
     The prior of an output that does not vary is as wide as its bounds, because networks need that.
     """
-    return found_for(X, y, noise, known, constants=WIDE)[0] if prior is None else prior
+    if prior is not None:
+        return prior
+    return estimated_model(X, y, noise, data_noise, constant_deviation=WIDE).prior
 
 
 def noise_of_training(
-    noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
+    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None
 ) -> tuple[Covariance, Array]:
     """Return the noise of ensemble members, and its covariances at the data.
 
@@ -69,15 +75,15 @@ def noise_of_training(
         noise: Given noise, its kind, or None.
         X: (N, n_in).
         y: (N, n_out).
-        known: What is known of the noise of each datum, which the covariances include.
+        data_noise: What is known of the noise of each datum, which the covariances include.
 
     Returns:
         Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
     """
-    found = likely_noise(noise, X, y, known)
+    model = likely_noise(noise, X, y, data_noise)
     sizes = X.shape[1], y.shape[1]
-    zeros = known is not None and no_noise(found)
-    kept = np.zeros(sizes[1:] * 2) if zeros else checked_noise(found, *sizes)
-    covariances = covariances_of_data(kept, X, known)
+    zeros = data_noise is not None and no_noise(model)
+    kept = np.zeros(sizes[1:] * 2) if zeros else checked_noise(model, *sizes)
+    covariances = covariances_of_data(kept, X, data_noise)
     warn_of_excess(covariances, y, stacklevel=7)
     return kept, covariances

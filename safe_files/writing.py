@@ -1,7 +1,4 @@
-"""Write files completely or not at all, and never replace files of other programs.
-
-`bnn` and `fe_data` do not import each other. Both have this module, and a test keeps them equal.
-"""
+"""Write files completely or not at all, and never replace files of other programs."""
 
 import contextlib
 import errno
@@ -14,10 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-try:
-    import fcntl
-except ImportError:  # a system without these locks, where files of killed processes stay
-    fcntl = None  # type: ignore[assignment]
+from safe_files.locking import lock
 
 HEAD = 4096  # bytes that are read to recognise a file
 # Beginnings of PNG, SVG and PDF files by matplotlib.
@@ -116,21 +110,19 @@ def require_own(path: Path, beginning: bytes | None) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Return whether this process has locked an open file; the lock ends with the process."""
-    if fcntl is None:
-        return False
+    """Return whether this process has locked an open file."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # another process writes it, or the file system has no locks
+        return lock(descriptor, wait=False)
+    except OSError:  # another process writes it
         return False
-    return True
 
 
 def _remove_leftovers(path: Path) -> None:
     """Delete temporary files of `path` that no process writes any more."""
-    own = re.compile(rf"\.{re.escape(path.name[:50])}\.[0-9a-f]{{16}}\.tmp")
+    leftover_name = re.compile(rf"\.{re.escape(path.name[:50])}\.[0-9a-f]{{16}}\.tmp")
     with contextlib.suppress(OSError):
-        for leftover in [each for each in path.parent.iterdir() if own.fullmatch(each.name)]:
+        siblings = list(path.parent.iterdir())
+        for leftover in (file for file in siblings if leftover_name.fullmatch(file.name)):
             # A file of this second may be so new that its process has not locked it yet.
             if leftover.is_symlink() or time.time() - leftover.stat().st_mtime < 1.0:
                 continue

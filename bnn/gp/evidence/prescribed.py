@@ -1,9 +1,17 @@
-"""The mean of data, a linear trend or a low-fidelity model, and the data minus this mean."""
+"""The mean of data and covariances that no family has, and the data minus their mean.
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+The mean is a linear trend or a low-fidelity model. Its uncertain coefficients give a covariance.
+The other such covariance is that of a kernel whose open parameters are estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
@@ -17,8 +25,9 @@ from bnn._validation import (
 )
 from bnn.gp.kernels import Linear, Multiple
 from bnn.gp.low_fidelity import MultipleProcess, ProcessModel
-from bnn.gp.means import LinearMean, ModelMean
+from bnn.gp.means import ModelMean
 from bnn.gp.open_parameters import slopes, with_values
+from bnn.regressor import PredictiveRegressor
 
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
@@ -35,59 +44,103 @@ class Hyperprior(NamedTuple):
     periodic: bool = False  # whether η is a period, over which the density has many peaks
 
 
-def detrended(
-    X: Array,
-    y: Array,
-    mean: Any = None,
-    mean_features: Sequence[int] | None = None,
-    intercept: bool = True,
-    coefficient_variance: float | None = None,
-) -> tuple[Array, list[sk.Kernel | None], Any]:
-    """Subtract the known part of the mean from data; the arguments are those of `fit_prior`.
+@dataclass(frozen=True)
+class MeanForm:
+    """Form of the mean: a linear trend, and a low-fidelity model if there is one.
+
+    Attributes:
+        model: The low-fidelity model, or None.
+        features: Indices of the inputs of the trend; None takes all.
+        intercept: Whether the trend has a constant.
+        coefficient_variance: Prior variance of its coefficients around zero at x = 0; None takes a
+            large one, around the mean of the data.
+    """
+
+    model: ModelMean | None = None
+    features: Sequence[int] | None = None
+    intercept: bool = True
+    coefficient_variance: float | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        X: Array,
+        y: Array,
+        mean: Callable[[Array], ArrayLike] | PredictiveRegressor | None = None,
+        mean_features: Sequence[int] | None = None,
+        intercept: bool = True,
+        coefficient_variance: float | None = None,
+    ) -> Self:
+        """Check the arguments of `fit_prior` that describe the mean.
+
+        Args:
+            X: (N, n_in).
+            y: (N, n_out).
+            mean: As for `fit_prior`, like all that follow.
+            mean_features: See there.
+            intercept: See there.
+            coefficient_variance: See there.
+
+        Returns:
+            The form of the mean.
+
+        Raises:
+            ValueError: If an argument is invalid or does not match X or y.
+        """
+        model = None
+        if mean is not None:
+            model = ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)
+            if model(X).shape != y.shape:
+                raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
+        check_flags(intercept=intercept)
+        if coefficient_variance is not None:
+            check_positive(coefficient_variance=coefficient_variance)
+        n_in = X.shape[1]
+        features = range(n_in) if mean_features is None else mean_features
+        check_integers("mean_features", features, 0)
+        if any(i >= n_in for i in features):
+            raise ValueError(f"mean_features = {list(features)}: must be among 0 to {n_in - 1}")
+        return cls(model, mean_features, intercept, coefficient_variance)
+
+
+def detrended(X: Array, y: Array, form: MeanForm) -> tuple[Array, list[sk.Kernel | None], Array]:
+    """Subtract the known part of the mean from data.
+
+    Args:
+        X: (N, n_in).
+        y: (N, n_out).
+        form: Form of the mean.
 
     Returns:
         y minus the known mean, (N, n_out); for each output the kernel of the uncertain part of the
-        mean, or None; and the known mean.
+        mean, or None; and the known constants, (n_out,), which do not include those of a model.
 
     Raises:
-        ValueError: If y minus the mean does not vary, or an argument is invalid.
+        ValueError: If y minus the mean does not vary.
     """
-    model = None if mean is None else model_of(mean)
+    model = form.model
     if model is not None:
-        if model(X).shape != y.shape:
-            raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
     check_outputs_vary(y, "" if model is None else " after subtracting mean(X)")
     if isinstance(model, ProcessModel):
         y = y - (likely_factors(model(X), y) - 1.0) * model(X)
-    check_flags(intercept=intercept)
-    if coefficient_variance is not None:
-        check_positive(coefficient_variance=coefficient_variance)
     varying = varies(X)
-    features = range(X.shape[1]) if mean_features is None else mean_features
-    check_integers("mean_features", features, 0)
-    if any(i >= X.shape[1] for i in features):
-        raise ValueError(f"mean_features = {list(features)}: must be among 0 to {X.shape[1] - 1}")
+    features = range(X.shape[1]) if form.features is None else form.features
     chosen = [int(i) for i in features if varying[i]]
-    centred = intercept and coefficient_variance is None and model is None
-    means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
-    columns = y - means
+    variance = form.coefficient_variance
+    centred = form.intercept and variance is None and model is None
+    constants = y.mean(axis=0) if centred else np.zeros(y.shape[1])
+    columns = y - constants
     trends = list[sk.Kernel | None]()
     for j, column in enumerate(columns.T):
         # Spread around the average of the data, or around the low-fidelity model.
         spread = column.var() if model is None else np.mean(column**2)
-        trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)
+        trend = linear_trend(X, spread, chosen, form.intercept, variance)
         if model is not None and not isinstance(model, ProcessModel):
             multiple = Multiple(model, j, FACTOR**2)
             trend = multiple if trend is None else trend + multiple
         trends.append(trend)
-    linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
-    return columns, trends, linear if model is None else model
-
-
-def model_of(mean: Any) -> ModelMean:
-    """Return a function, or a fitted GPRegressor, as a low-fidelity model."""
-    return ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)
+    return columns, trends, constants
 
 
 def likely_factors(m: Array, away: Array) -> Array:
@@ -131,7 +184,7 @@ def linear_trend(
     return Linear(tuple(slopes), offset, tuple(origin), tuple(reach))
 
 
-class GivenCovariance:
+class PrescribedCovariance:
     """Covariance of a given kernel, or of a mean with uncertain coefficients, for scaled data.
 
     Args:
@@ -142,7 +195,7 @@ class GivenCovariance:
         width: Ranges of these inputs, (n,).
         spread: Variance of y, by which the covariance is divided.
         features: Indices of the inputs of the kernel; None takes all.
-        open_: Hyperpriors of the logarithms of its open parameters.
+        hyperpriors: Hyperpriors of the logarithms of its open parameters.
     """
 
     def __init__(
@@ -154,24 +207,24 @@ class GivenCovariance:
         width: Array,
         spread: float,
         features: Sequence[int] | None = None,
-        open_: Sequence[Hyperprior] = (),
+        hyperpriors: Sequence[Hyperprior] = (),
     ) -> None:
         self._kernel = kernel
         self._X = X
         self._scaling = varying, low, width
         self._spread = spread
         self._features = list(range(X.shape[1])) if features is None else list(features)
-        self.open = open_
+        self.hyperpriors = hyperpriors
         self._latest: tuple[bytes, Any] = b"", None
-        if not open_:
+        if not hyperpriors:
             zeros = np.zeros((len(X), len(X)))
             self._covariance = zeros if kernel is None else kernel(self._seen(X)) / spread
 
-    def thinned(self, rows: Ints) -> "GivenCovariance":
+    def thinned(self, rows: Ints) -> PrescribedCovariance:
         """Return the covariance for some of the data."""
         X = self._X[rows]
         scaling = *self._scaling, self._spread
-        return GivenCovariance(self._kernel, X, *scaling, self._features, self.open)
+        return PrescribedCovariance(self._kernel, X, *scaling, self._features, self.hyperpriors)
 
     @property
     def open_kernel(self) -> Any:
@@ -180,7 +233,7 @@ class GivenCovariance:
 
     def kernel(self, logs: Array) -> Any:
         """Return the kernel in the units of X and y, for logarithms of its open parameters."""
-        if not self.open:
+        if not self.hyperpriors:
             return self._kernel
         key = logs.tobytes()
         if self._latest[0] != key:  # kept, because a search needs values and slopes in turn
@@ -189,7 +242,7 @@ class GivenCovariance:
 
     def covariance(self, logs: Array) -> Array:
         """Return the covariance of the scaled data, (N, N)."""
-        if not self.open:
+        if not self.hyperpriors:
             return self._covariance
         return np.asarray(self.kernel(logs)(self._seen(self._X)) / self._spread)
 
@@ -234,30 +287,34 @@ class GivenCovariance:
         return points
 
 
-class GivenProcess(GivenCovariance):
+class PrescribedProcess(PrescribedCovariance):
     """Mean and covariance of a fitted process times an open factor ρ, plus a linear trend.
 
     Args:
         model: The process.
         output: Index of its output.
-        known: Factor whose multiple of the mean has been subtracted from the data.
-        given: Arguments of `GivenCovariance`, with the kernel of the trend.
+        subtracted: Factor whose multiple of the mean has been subtracted from the data.
+        arguments: Those of `PrescribedCovariance`, with the kernel of the trend.
     """
 
-    def __init__(self, model: ProcessModel, output: int, known: float, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(
+        self, model: ProcessModel, output: int, subtracted: float, *arguments: Any
+    ) -> None:
+        super().__init__(*arguments)
         self._model = model
         self._output = output
-        self._known = known
-        self._given = given
-        self.open = (Hyperprior(1.0, FACTOR, FACTORS),)
-        self._own = model.between(self._X, self._X, output) / self._spread
+        self._subtracted = subtracted
+        self._arguments = arguments
+        self.hyperpriors = (Hyperprior(1.0, FACTOR, FACTORS),)
+        self._covariance_of_process = model.between(self._X, self._X, output) / self._spread
         self._mean = model(self._X)[:, output] / np.sqrt(self._spread)
 
-    def thinned(self, rows: Ints) -> "GivenProcess":
+    def thinned(self, rows: Ints) -> PrescribedProcess:
         """Return the covariance for some of the data."""
-        trend, X, *scaling = self._given
-        return GivenProcess(self._model, self._output, self._known, trend, X[rows], *scaling)
+        trend, X, *scaling = self._arguments
+        return PrescribedProcess(
+            self._model, self._output, self._subtracted, trend, X[rows], *scaling
+        )
 
     def factor(self, logs: Array) -> float:
         """Return ρ, which is the open parameter itself, not its exponential."""
@@ -270,15 +327,15 @@ class GivenProcess(GivenCovariance):
 
     def covariance(self, logs: Array) -> Array:
         """Return the covariance of the scaled data, (N, N)."""
-        return np.asarray(self._covariance + self.factor(logs) ** 2 * self._own)
+        return np.asarray(self._covariance + self.factor(logs) ** 2 * self._covariance_of_process)
 
     def slopes(self, logs: Array) -> Iterator[Array]:
         """Yield the derivative of the covariance with respect to ρ, (N, N)."""
-        yield 2.0 * self.factor(logs) * self._own
+        yield 2.0 * self.factor(logs) * self._covariance_of_process
 
     def mean(self, logs: Array) -> Array:
         """Return the mean of the scaled data, (N,), minus the multiple already subtracted."""
-        return np.asarray((self.factor(logs) - self._known) * self._mean)
+        return np.asarray((self.factor(logs) - self._subtracted) * self._mean)
 
     def mean_slopes(self, logs: Array) -> Array:  # noqa: ARG002
         """Return the derivative of the mean with respect to ρ, (1, N)."""
@@ -287,4 +344,4 @@ class GivenProcess(GivenCovariance):
     def mean_at(self, places: Array, logs: Array) -> Array:
         """Return this mean at m scaled places, (m,)."""
         values = self._model(self._points(places))[:, self._output]
-        return np.asarray((self.factor(logs) - self._known) * values / np.sqrt(self._spread))
+        return np.asarray((self.factor(logs) - self._subtracted) * values / np.sqrt(self._spread))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bnn.storage import writing as other
-from fe_data.files import writing
+from safe_files import writing
 from tests.limits import UNUSUAL, full_disk, killed_at_each_step
 
 OLD = b"old " * 100
@@ -23,11 +22,6 @@ def path(tmp_path):
 
 def contents(folder):
     return {each: each.read_bytes() for each in folder.iterdir()}
-
-
-def test_both_packages_have_the_same_module():
-    """So that the tests of one are those of both."""
-    assert Path(writing.__file__).read_bytes() == Path(other.__file__).read_bytes()
 
 
 def test_on_a_full_disk_the_earlier_file_stays(path):

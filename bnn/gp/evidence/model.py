@@ -1,0 +1,341 @@
+"""The search for prior and noise by the evidence: a loop over outputs, and what they share.
+
+There are four stages. First, families of kernels are fitted to each output under constant noise.
+Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
+families are fitted again under the noise of the second stage. Fourth, draws of their
+hyper-parameters become the components of a mixture. If the noise is known, the families are fitted
+once, under this noise.
+
+Outputs share three things: the precision factors of heavy-tailed noise, the correlations of
+input-dependent noise, and the number of components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bnn._progress import progress_bar, titled
+from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
+from bnn.gp.conditioning import ProcessPosterior, resolved
+from bnn.gp.evidence.families import Family
+from bnn.gp.evidence.heavy_tails import TAIL_STEPS, averaged_tails, student_noise
+from bnn.gp.evidence.hyperpriors import warn_of_far
+from bnn.gp.evidence.laplace import prior_weights, some_rows, updated
+from bnn.gp.evidence.output_data import SEARCHED, OutputData, beside_mean
+from bnn.gp.evidence.prescribed import MeanForm
+from bnn.gp.evidence.search import OutputSearch, families_for
+from bnn.gp.evidence.unscaled import components_of_prior, noise_of, with_constants
+from bnn.gp.hyperparameters import AROUND, most_components, threads_for
+from bnn.gp.kernels import RBF
+from bnn.gp.means import ModelMean
+from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
+from bnn.gp.precision_factors import Tails, factors_of
+from bnn.gp.process import GaussianProcessPrior
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
+from bnn.noise.given import without_zeros
+from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, kept_noise, no_noise
+
+COMPONENTS = 16  # most components of the prior
+GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
+KINDS = ("constant", "heteroscedastic", "student_t")
+FORM = Family((RBF,))  # the family if a mean is given
+
+
+class Model(NamedTuple):
+    """Prior and noise of all outputs.
+
+    Attributes:
+        prior: The prior. That of an output that does not vary is an unknown constant.
+        noise: The noise; the rounding error for an output that does not vary.
+        factors: E λ_i of the data, (N,), if heavy tails were estimated.
+    """
+
+    prior: Prior
+    noise: Noise | StudentNoise
+    factors: Array | None
+
+
+def estimated_model(
+    X: Array,
+    y: Array,
+    noise: Noise | StudentNoise | str | None = None,
+    data_noise: DataNoise | None = None,
+    *,
+    form: MeanForm | None = None,
+    prior: GaussianProcessPrior | None = None,
+    restarts: int = 1,
+    estimate: str = "average",
+    most_rows: int | None = None,
+    constant_deviation: float | None = None,
+    seed: int | None = 0,
+) -> Model:
+    """Search for prior and noise; outputs may be missing in some rows, or not vary.
+
+    Args:
+        X: (N, n_in), checked by the caller.
+        y: (N, n_out), NaN for missing outputs.
+        noise: As for `fit_kernel_average`.
+        data_noise: What is known of the noise of each datum.
+        form: Form of the mean; FORM is then the only family. None takes the families of
+            `fit_kernel_average`.
+        prior: A prior whose open parameters are estimated, in place of `form`. All outputs must
+            vary then.
+        restarts: Number of random starts of a search.
+        estimate: "average", or "map" for the hyper-parameters of largest evidence.
+        most_rows: Most rows of each output, chosen at random; None takes all.
+        constant_deviation: See `with_constants`.
+        seed: Seed of all random choices.
+
+    Returns:
+        Prior, noise and precision factors.
+
+    Raises:
+        ValueError: As `fit_kernel_average`, except that outputs need not vary. Also if a
+            StudentNoise is given and an output does not vary or has missing values, or if
+            "student_t" noise is to be estimated from missing values.
+    """
+    check_option("estimate", estimate, ("average", "map"))
+    check_count("restarts", restarts, 0, MOST_RESTARTS)
+    outputs = np.flatnonzero(varies(filled(y)))
+    away = y
+    if prior is not None:
+        away = beside_mean(prior, X, y)
+        outputs = np.arange(y.shape[1])
+    kind, known = _kind_or_noise(noise, X, y, data_noise, len(outputs))
+    if not len(outputs):
+        joint, rounding = with_constants(None, None, outputs, X, y, constant_deviation)
+        return Model(joint, rounding if known is None else known, None)
+    variances = None if known is None else _variances(known, X, y.shape[1], data_noise)
+    options: dict[str, Any] = {"form": form, "prior": prior, "data_noise": data_noise}
+    searches = []
+    for j in outputs.tolist():
+        data = OutputData(X, away, j, outputs, most_rows=most_rows, seed=seed, **options)
+        of_output = None if variances is None else variances[data.rows, j] / data.spread
+        families = _families(data, flat=estimate == "map")
+        searches.append(OutputSearch(data, families, kind, of_output, restarts))
+    n_data = len(X) if most_rows is None else min(len(X), most_rows)
+    most = None if estimate == "map" else most_components(COMPONENTS, n_data, y.shape[1])
+    _fit_all(searches, kind, known, most)
+    for search in searches if prior is not None else ():
+        logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
+        if search.data.covariance is not None and logs.size:
+            warn_of_far(search.data.covariance, logs, stacklevel=5)
+    components = components_of_prior(searches, X.shape[1], prior)
+    estimated: Any = noise_of(searches, kind) if known is None else known
+    if estimate == "map":
+        return Model(components[0], estimated, None)
+    weights = [prior_weights(search.weights, search.evidences) for search in searches]
+    mixture = MixturePrior(components, np.column_stack(weights))
+    columns = y[:, outputs]
+    of_outputs = data_noise
+    if data_noise is not None and data_noise.std is not None:
+        of_outputs = replace(data_noise, std=data_noise.std[:, outputs])
+    elif kind == "heteroscedastic" and len(outputs) > 1:
+        correlation = _noise_correlation(searches, mixture, estimated, X, columns, data_noise)
+        estimated = replace(estimated, correlation=correlation)
+    tails = searches[0].noise.tails
+    if not all(search.data.complete for search in searches):
+        if variances is None:
+            variances = _variances(estimated, X, len(outputs), of_outputs)
+        else:
+            variances = variances[:, outputs]
+        if tails is not None:
+            tails = _tails_of_all_rows(searches, mixture, estimated, X, columns)
+            variances = variances * tails.scale[:, None]
+        mixture = _given_all_rows(searches, mixture, variances, X, columns)
+    # Factors under known noise come from one fit, so `factors_of` finds those of all components.
+    factors = None if tails is None or known is not None else tails.factors
+    if len(outputs) < y.shape[1]:
+        mixture, total = with_constants(mixture, estimated, outputs, X, y, constant_deviation)
+        estimated = total if known is None else known
+    return Model(mixture, estimated, factors)
+
+
+def _kind_or_noise(
+    noise: Noise | StudentNoise | str | None,
+    X: Array,
+    y: Array,
+    data_noise: DataNoise | None,
+    n_searched: int,
+) -> tuple[str | None, Noise | StudentNoise | None]:
+    """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
+    n_in = X.shape[1]
+    n_out = y.shape[1]
+    heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    missing = bool(np.isnan(y).any())
+    if heavy and (missing or (isinstance(noise, StudentNoise) and n_searched < n_out)):
+        needed = "heavy tails need outputs that vary, and a y without missing outputs"
+        raise ValueError(f"noise = {noise!r:.60}: {needed}")
+    if heavy and data_noise is not None:
+        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
+    if isinstance(noise, str):
+        check_option("noise", noise, (GAUSSIAN, *KINDS))
+        return noise, None
+    std_known = data_noise is not None and data_noise.std is not None
+    if noise is None and not std_known:
+        return (GAUSSIAN if n_out > 1 or data_noise is not None else None), None
+    if noise is None or (std_known and no_noise(noise)):
+        return None, np.zeros((n_out, n_out))
+    if isinstance(noise, StudentNoise):
+        checked_noise(noise.noise, n_in, n_out)
+        if noise.df != np.inf:
+            return "student_t", noise
+        noise = noise.noise
+    known = without_zeros(noise, y)
+    checked_noise(known, n_in, n_out)
+    return None, known
+
+
+def _variances(
+    noise: Noise | StudentNoise, X: Array, n_out: int, data_noise: DataNoise | None
+) -> Array:
+    """Return the variances of noise at the data, (N, n_out), without heavy tails."""
+    covariances = covariances_of_data(kept_noise(noise, X.shape[1], n_out), X, data_noise)
+    return np.asarray(np.einsum("...jj->...j", covariances) * np.ones((len(X), 1)))
+
+
+def _families(data: OutputData, flat: bool) -> list[Family]:
+    """Return the families that are tried for an output."""
+    if data.kernel_given:
+        return [Family((), sparse=data.sparse, flat=flat)]
+    return [replace(FORM, flat=flat)] if data.mean_given else families_for(*data.u.shape)
+
+
+def _fit_all(
+    searches: Sequence[OutputSearch],
+    kind: str | None,
+    known: Noise | StudentNoise | None,
+    most: int | None,
+) -> None:
+    """Go through the stages of the search for all outputs.
+
+    Args:
+        searches: The search for each output.
+        kind: As for `OutputSearch`.
+        known: The noise if it is known.
+        most: Number of components; None takes the most probable hyper-parameters.
+    """
+    estimated = known is None
+    heavy = kind == "student_t" or (kind is None and estimated)
+    steps = sum(search.steps for search in searches)
+    most_rows = max(len(search.data.rows) for search in searches)
+    with (
+        progress_bar(steps, titled("prior and noise", None), "step") as bar,
+        threads_for(most_rows),
+    ):
+        for search in searches:
+            search.fit(bar.update)
+        if heavy:
+            bests = [search.best for search in searches]
+            noises = [search.noise for search in searches]
+            sizes = None if estimated else [noise.variances for noise in noises]
+            freedom = known.df if isinstance(known, StudentNoise) else None
+            bests, noises = student_noise(bests, noises, kind is not None, sizes, freedom)
+            for i, search in enumerate(searches):
+                search.best, search.noise = bests[i], noises[i]
+        for search in searches:
+            if estimated or heavy:
+                search.fit_again()
+            bar.update()
+            if most is None:
+                search.choose_likeliest()
+            else:
+                # A low-fidelity model or a custom kernel may be undefined beyond the data.
+                inside = search.data.kernel_given or isinstance(search.data.mean, ModelMean)
+                search.choose_components(most, 1.0 if inside else AROUND)
+            bar.update()
+        if estimated and most is not None and searches[0].noise.tails is not None:
+            _average_tails(searches)
+
+
+def _average_tails(searches: Sequence[OutputSearch]) -> None:
+    """Estimate heavy tails again, under the components of all outputs."""
+    draws, evidences, noises = averaged_tails(
+        [search.draws for search in searches],
+        [search.weights for search in searches],
+        [search.noise for search in searches],
+    )
+    for i, search in enumerate(searches):
+        search.draws = draws[i]
+        search.evidences = evidences[i]
+        search.noise = noises[i]
+
+
+def _noise_correlation(
+    searches: Sequence[OutputSearch],
+    prior: MixturePrior,
+    noise: HeteroscedasticNoise,
+    X: Array,
+    y: Array,
+    data_noise: DataNoise | None,
+) -> Array:
+    """Return the correlation matrix of the noise, (n_out, n_out), given its standard deviations.
+
+    It is computed from the expected scatter of (y - f) / σ in the searched rows without missing
+    outputs. As many uncorrelated observations are added as there are outputs that vary.
+    """
+    rows = np.unique(np.concatenate([search.data.rows for search in searches]))
+    rows = rows[some_rows(len(rows), SEARCHED, searches[0].data.seed)]
+    X, y = X[rows], y[rows]
+    data_noise = None if data_noise is None else data_noise.rows(rows)
+    covariances = covariances_of_data(noise, X, data_noise)
+    posterior = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
+    complete = ~np.isnan(y).any(axis=1)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
+    mean, spread = posterior.moments(X[complete])
+    away = (y[complete] - mean) / deviations
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+    spread = spread / deviations[:, :, None] / deviations[:, None, :]
+    without = np.count_nonzero(varies(filled(y))) * np.eye(y.shape[1])
+    scatter = away.T @ away + spread.sum(axis=0) + without
+    scale = np.sqrt(np.diag(scatter))
+    return np.asarray(scatter / np.outer(scale, scale))
+
+
+def _tails_of_all_rows(
+    searches: Sequence[OutputSearch],
+    prior: MixturePrior,
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+) -> Tails:
+    """Return the precision factors of all rows, keeping those of the rows that were searched."""
+    data, tails = searches[0].data, searches[0].noise.tails
+    assert tails is not None
+    fixed = np.full(len(X), np.nan)
+    fixed[data.rows] = tails.factors
+    heavy = checked_tails(replace(noise, df=tails.freedom), X.shape[1], y.shape[1])
+    assert isinstance(heavy, StudentNoise)
+    return factors_of(prior, heavy, X, y, TAIL_STEPS, fixed=fixed)
+
+
+def _given_all_rows(
+    searches: Sequence[OutputSearch],
+    prior: MixturePrior,
+    variances: Array,
+    X: Array,
+    y: Array,
+) -> MixturePrior:
+    """Update the weights of a prior, estimated from some rows, by the evidence of all rows.
+
+    Args:
+        searches: The search for each output.
+        prior: The prior.
+        variances: Variances of the noise at all data, (N, n_out).
+        X: (N, n_in).
+        y: (N, n_out).
+
+    Returns:
+        The prior with new weights.
+    """
+    noise = resolved(variances[:, :, None] * np.eye(y.shape[1]), prior.components, X, y)
+    of_all = np.array([ProcessPosterior(c, noise, X, y).log_evidences for c in prior.components])
+    weights = []
+    for search, evidences in zip(searches, of_all.T, strict=True):
+        gains = evidences - search.evidences
+        weights.append(prior_weights(updated(search.weights, gains), evidences))
+    return replace(prior, weights=np.column_stack(weights))

@@ -1,0 +1,215 @@
+"""Prior and noise in the units of the data, from the searches for all outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, Ints, filled
+from bnn.gp.evidence.families import FamilyDensity
+from bnn.gp.evidence.output_data import OutputData
+from bnn.gp.evidence.prescribed import PrescribedCovariance
+from bnn.gp.evidence.search import OutputSearch
+from bnn.gp.kernels import RBF, Linear
+from bnn.gp.low_fidelity import MultipleMean, ProcessModel
+from bnn.gp.means import LinearMean, ModelMean
+from bnn.gp.mixture import MixturePrior
+from bnn.gp.process import GaussianProcessPrior
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
+from bnn.noise.given import rounding_of
+from bnn.noise.known import SMALLEST
+
+
+def components_of_prior(
+    searches: Sequence[OutputSearch], n_in: int, prior: GaussianProcessPrior | None
+) -> list[GaussianProcessPrior]:
+    """Return the components of the prior of all outputs that were searched.
+
+    Args:
+        searches: The search for each output, with as many components.
+        n_in: Number of inputs.
+        prior: The prior whose open parameters were estimated, or None.
+    """
+    components = list(zip(*(_kernels(search, n_in) for search in searches), strict=True))
+    n_out = len(searches)
+    if prior is not None:
+        kernels = [each if n_out > 1 else each[0] for each in components]
+        return [replace(prior, kernel=kernel) for kernel in kernels]
+    means: Sequence[Any] = [_mean(searches, n_in)] * len(components)
+    if isinstance(means[0], ProcessModel):
+        factors = [[_prescribed(d).factor(eta[d.open]) for d, eta in s.draws] for s in searches]
+        means = [MultipleMean(means[0], row) for row in zip(*factors, strict=True)]
+    features = _features(searches, n_in)
+    pairs = zip(means, components, strict=True)
+    return [GaussianProcessPrior(mean, list(each), n_out, features) for mean, each in pairs]
+
+
+def _mean(searches: Sequence[OutputSearch], n_in: int) -> Any:
+    """Return the known mean of all outputs: a low-fidelity model, or constants."""
+    means = [search.data.mean for search in searches]
+    if isinstance(means[0], ModelMean):
+        return means[0]
+    if searches[0].data.mean_given and not np.any(means):
+        return 0.0
+    return LinearMean(np.zeros((len(means), n_in)), means)
+
+
+def _features(searches: Sequence[OutputSearch], n_in: int) -> Any:
+    """Return the inputs of the kernels of families: those that vary, in the order of the search."""
+    if searches[0].data.mean_given:  # these kernels use all inputs
+        return None
+    features = [search.data.inputs.tolist() for search in searches]
+    if any(each != features[0] for each in features):
+        return features
+    return None if features[0] == list(range(n_in)) else features[0]
+
+
+def _kernels(search: OutputSearch, n_in: int) -> list[sk.Kernel]:
+    """Return the kernel of an output in each component."""
+    data = search.data
+    kernels = []
+    for density, eta in search.draws:
+        kernel = density.kernel(eta, data.low, data.width, data.spread)
+        if data.mean_given and not data.kernel_given:
+            kernel = _of_all_inputs(kernel, data.inputs, n_in, _bent_mean(density, eta, data))
+        kernels.append(kernel)
+    return kernels
+
+
+def _bent_mean(density: FamilyDensity, eta: Array, data: OutputData) -> Any:
+    """Return the kernel of the mean, whose linear trend also bends beyond the data."""
+    kernel = _prescribed(density).kernel(eta[density.open])
+    trend = kernel.k1 if isinstance(kernel, sk.Sum) else kernel
+    if not isinstance(trend, Linear) or np.min(trend.reach) == np.inf:
+        return kernel
+    # A trend starts to bend at the edge of the data, BEYOND ranges within its reach.
+    ends = np.abs(data.X - np.asarray(trend.origin)).max(axis=0)
+    bends = np.zeros(len(ends))
+    relative = 2.0 * ends[data.inputs] / data.width
+    bends[data.inputs] = density.curvatures(eta) * relative**2 * data.spread / data.width**2
+    ends = np.where(bends > 0.0, ends, 1.0)
+    bent = replace(trend, bends=tuple(bends.tolist()), ends=tuple(ends.tolist()))
+    return bent + kernel.k2 if isinstance(kernel, sk.Sum) else bent
+
+
+def _prescribed(density: FamilyDensity) -> PrescribedCovariance:
+    """Return the prescribed covariance of a density, which exists if a mean is given."""
+    assert density.covariance is not None
+    return density.covariance
+
+
+def _of_all_inputs(
+    kernel: sk.Kernel, varying: Ints, n_inputs: int, kernel_of_mean: sk.Kernel | None
+) -> sk.Kernel:
+    """Extend a stationary kernel of some inputs to all inputs, and add the kernel of the mean."""
+    lengthscale = np.full(n_inputs, np.inf)
+    lengthscale[varying] = kernel.lengthscale
+    whole = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
+    return whole if kernel_of_mean is None else whole + kernel_of_mean
+
+
+def noise_of(searches: Sequence[OutputSearch], kind: str | None) -> Noise | StudentNoise:
+    """Return the estimated noise of all outputs, without correlations."""
+    datas = [search.data for search in searches]
+    noises = [search.noise for search in searches]
+    # log σ = level + ½ log var y, for a datum of weight one
+    levels = np.array([noise.level for noise in noises])
+    levels = levels + 0.5 * np.log([data.spread for data in datas])
+    levels = levels + 0.5 * np.log([data.unit for data in datas])
+    joint: Noise = np.exp(levels)
+    if kind == "heteroscedastic" or any(noise.slopes.any() for noise in noises):
+        models = []
+        for level, noise, data in zip(levels, noises, datas, strict=True):
+            slopes = np.zeros((data.X.shape[1], 1))
+            slopes[data.inputs, 0] = noise.slopes
+            models.append(data.basis.noise(np.array([level]), slopes))
+        joint = HeteroscedasticNoise(
+            np.hstack([model.coefficients for model in models]),
+            None,
+            (),
+            _bounds(np.stack([model.limits for model in models], axis=2)),
+        )
+    tails = noises[0].tails
+    return joint if tails is None else StudentNoise(joint, tails.freedom)
+
+
+def _bounds(limits: Array) -> tuple[Array, Array]:
+    """Return limits (2, n_in, n_out) as a pair, (n_in,) each if all outputs have the same."""
+    low, high = limits[:, :, 0] if np.all(limits == limits[:, :, :1]) else limits
+    return low, high
+
+
+def with_constants(
+    prior: MixturePrior | None,
+    noise: Noise | StudentNoise | None,
+    outputs: Ints,
+    X: Array,
+    y: Array,
+    deviation: float | None,
+) -> tuple[MixturePrior, Any]:
+    """Add outputs that do not vary to prior and noise.
+
+    Args:
+        prior: Prior of the outputs that vary; None if none does.
+        noise: Their noise; None if none varies.
+        outputs: Indices of these outputs.
+        X: (N, n_in).
+        y: (N, n_out).
+        deviation: Prior standard deviation of an output that does not vary, relative to its value;
+            None takes the rounding error.
+
+    Returns:
+        The prior of all outputs, in which an output that does not vary is an unknown constant near
+        its value, and the noise, which is the rounding error for such an output.
+    """
+    n_in = X.shape[1]
+    n_out = y.shape[1]
+    rounding = np.maximum(rounding_of(y), SMALLEST)
+    relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
+    spreads = np.maximum(relative * rounding_of(y), SMALLEST)
+    values = filled(y)[0].copy()
+    slopes = np.zeros((n_out, n_in))
+    components = [None] if prior is None else prior.components
+    weights = np.full((len(components), n_out), 1.0 / len(components))
+    if prior is not None:
+        weights[:, outputs] = prior.shares
+        slopes[outputs], values[outputs] = prior.components[0].linear_mean(n_in)
+    mean = LinearMean(slopes, values)
+    priors = []
+    for component in components:
+        # A constant has infinite length scales.
+        kernels: list[sk.Kernel] = [RBF(float(s) ** 2, (np.inf,) * n_in) for s in spreads]
+        features = [list(range(n_in))] * n_out
+        if component is not None:
+            for i, j in enumerate(outputs.tolist()):
+                kernels[j] = component.kernels[i]
+                features[j] = component.active_dims_of(i, n_in)
+        priors.append(GaussianProcessPrior(mean, kernels, n_out, features))
+    return MixturePrior(priors, weights), _noise_with_constants(noise, outputs, rounding)
+
+
+def _noise_with_constants(
+    noise: Noise | StudentNoise | None, outputs: Ints, rounding: Array
+) -> Noise | StudentNoise:
+    """Return the noise of all outputs; `rounding` is that of the others, (n_out,)."""
+    if isinstance(noise, StudentNoise):
+        gaussian: Any = _noise_with_constants(noise.noise, outputs, rounding)
+        return replace(noise, noise=gaussian)
+    if not isinstance(noise, HeteroscedasticNoise):
+        deviations = rounding.copy()
+        deviations[outputs] = 0.0 if noise is None else noise
+        return deviations
+    n_out = len(rounding)
+    coefficients = np.zeros((len(noise.coefficients), n_out))
+    coefficients[0] = np.log(rounding)
+    coefficients[:, outputs] = noise.coefficients
+    correlation = np.eye(n_out)
+    correlation[np.ix_(outputs, outputs)] = noise.correlation
+    of_outputs = noise.limits.reshape(2, noise.n_inputs, -1)
+    limits = np.repeat(of_outputs[:, :, :1], n_out, axis=2)
+    limits[:, :, outputs] = of_outputs
+    return HeteroscedasticNoise(coefficients, correlation, (), _bounds(limits))

@@ -1,0 +1,68 @@
+"""The laws of materials by their names, and what each law needs and keeps.
+
+`laws` registers the laws that need PyTorch. `materials` checks parameters by the entries here, so
+that elastic materials work without PyTorch.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from fe_data.composite.elasticity import Elasticity
+from fe_data.settings import HardeningTable
+
+CURVE = "curve"  # kind of a parameter: yield stress as a function of plastic strain
+
+
+class LawEntry(NamedTuple):
+    """A registered law, see `laws.law` for its entries."""
+
+    name: str
+    parameters: dict[str, Any]
+    defaults: dict[str, float]
+    isotropic: bool
+    state: dict[str, int]
+    update: Callable[..., Any] | None
+    first_yield: Callable[[Mapping[str, Any], bool], float] | None = None
+
+
+LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
+
+
+def register(entry: LawEntry) -> None:
+    """Register a law by its name."""
+    LAWS[entry.name] = entry
+
+
+def is_shipped(name: str) -> bool:
+    """Return whether `fe_data` itself has registered a law with a name."""
+    entry = LAWS.get(name)
+    return entry is not None and (
+        entry.update is None or entry.update.__module__ == "fe_data.composite.laws"
+    )
+
+
+class MaterialWithLaw(Protocol):
+    """What the evaluation of a law needs of a material."""
+
+    @property
+    def law(self) -> str:
+        """Name of the law."""
+
+    @property
+    def entry(self) -> LawEntry:
+        """The law."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the law."""
+
+    @property
+    def elasticity(self) -> Elasticity:
+        """Elastic constants."""
+
+
+def initial_stress(curve: Any) -> float:
+    """Yield stress at zero plastic strain [MPa]."""
+    if isinstance(curve, HardeningTable):
+        return float(curve.stress[0])
+    return float(curve.yield_stress_MPa)

@@ -1,0 +1,113 @@
+"""Inputs have the names and the order that the basis gives them."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bnn
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble, fit_scatter
+from bnn.paths.ensemble import _design
+from bnn.paths.material_points import INPUTS
+from tests.bnn.paths.test_bank import BOUNDS, MEAN_FIELDS, cells
+
+COEFFICIENTS = np.tile([8.0, 3.0, 0.0, 0.3], (3, 1))
+
+
+def ensemble(names, order):
+    """An ensemble whose inputs have another order; the mean-field model takes that of the paper."""
+    back = np.argsort(order)[:4]
+    low_high = np.column_stack([BOUNDS, [[-1.0], [1.0]]])[:, order]
+    bank = MaterialPointBasis(lambda X: MEAN_FIELDS(X[:, back]), low_high, n_points=4, inputs=names)
+    return StrainPathEnsemble(
+        bank, PathScatter(COEFFICIENTS, inputs=names), n_members=2, random_state=0
+    )
+
+
+def test_the_order_of_the_inputs_does_not_count(tmp_path):
+    """Also for a saved model, and for the constants of an exported RVE."""
+    X, strain = cells(5)
+    X = np.column_stack([X, np.linspace(-1.0, 1.0, 5)])
+    names = np.array([*INPUTS, "cov_radius"])
+    found = []
+    for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
+        model = ensemble(tuple(names[order].tolist()), order)
+        stress = 1.1 * model.bank.features(X[:, order], strain).mean_fields
+        model.fit(X[:, order], strain, stress)
+        model.save(tmp_path / "model.npz")
+        model = StrainPathEnsemble.load(tmp_path / "model.npz", model.bank.concentration)
+        bnn.export.path_to_c(model, tmp_path / "rve.c", X[0, order])
+        code = (tmp_path / "rve.c").read_text()
+        assert all(f"{name} = {value:g}" in code for name, value in zip(names, X[0], strict=True))
+        found.append([*model.predict(X[:, order], strain, return_std=True), _numbers(code)])
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_allclose(second, first, rtol=1e-4, atol=1e-4 * np.abs(first).max())
+
+
+def _numbers(code):
+    """Shear modulus, exponent and weights of the posterior mean in a C file."""
+    exponent = re.search(r"EXPONENT[^\d]*([\d.e+-]+)", code)[1]
+    return np.array([float(exponent)])
+
+
+def test_a_further_input_acts_on_the_stress():
+    """Only it changes the weights of the points: between RVEs that are equal otherwise."""
+    names = (*INPUTS, "cov_radius")
+    model = ensemble(names, [0, 1, 2, 3, 4])
+    bank = model.bank
+    theta = np.zeros((bank.n_features, 6))
+    theta[: bank.n_points, 5] = [1.0, -1.0, 0.5, 2.0]
+
+    def stress(X, strain):
+        features = bank.features(X, strain)
+        corrections = _design(features.points, bank.factors(X)) @ theta.reshape(-1)
+        return features.mean_fields + corrections.reshape(strain.shape)
+
+    X, strain = cells(12)
+    X = np.column_stack([X, np.tile([-1.0, 1.0], 6)])
+    model.fit(X, strain, stress(X, strain))
+    new, path = cells(1, seed=5)
+    new = np.column_stack([np.tile(new, (2, 1)), [-1.0, 1.0]])
+    path = np.tile(path, (2, 1, 1))
+    exact = stress(new, path)
+    mean, std = model.predict(new, path, return_std=True)
+    assert np.abs(exact[1] - exact[0]).max() > 3.0 * std.max()
+    assert np.all(np.abs(mean - exact) < 4.0 * std)
+
+
+def test_a_fitted_scatter_has_the_inputs_of_its_basis():
+    names = ("E_f_GPa", "vf", "b_m_MPa", "c_m")
+    order = [1, 0, 2, 3]
+    bank = MaterialPointBasis(
+        lambda X: MEAN_FIELDS(X[:, order]), BOUNDS[:, order], n_points=2, inputs=names
+    )
+    plain = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=2)
+    X, strain = cells(4)
+    stress = np.random.default_rng(0).normal(0.0, 2.0, (4, 5, *strain.shape[1:]))
+    found = fit_scatter(bank, X[:, order], strain, stress)
+    assert found.inputs == names
+    np.testing.assert_allclose(
+        found.coefficients, fit_scatter(plain, X, strain, stress).coefficients
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("vf", "E_f_GPa", "b_m_MPa"), r"inputs = .*: must contain 'c_m'"),
+        ((*INPUTS, "vf"), "inputs = .*: must have each name only once"),
+        ((*INPUTS, "*/"), "inputs = .*: must be names of letters, digits and _"),
+        ("vf", "inputs = 'vf': must be names of letters, digits and _"),
+        ((*INPUTS, "cov_radius"), r"bounds have shape \(2, 4\): must be \(2, 5\), vf, .*radius"),
+    ],
+)
+def test_wrong_names_are_rejected(names, message):
+    with pytest.raises(ValueError, match=message):
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, inputs=names)
+
+
+def test_scatter_and_basis_must_have_the_same_inputs():
+    names = ("E_f_GPa", "vf", "b_m_MPa", "c_m")
+    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS)
+    with pytest.raises(ValueError, match=r"scatter\.inputs = .*: must be those of the basis"):
+        StrainPathEnsemble(bank, PathScatter(COEFFICIENTS, inputs=names))
