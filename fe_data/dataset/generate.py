@@ -267,9 +267,7 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
     return dataclasses.replace(design, loadings=paths)
 
 
-def _checked_strengths(
-    strengths: Sequence[str], phases: Phases, design: Design
-) -> tuple[str, ...]:
+def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> tuple[str, ...]:
     """Return names of strengths; a ValueError if one is unknown or the fibres cannot debond."""
     require_kind("strengths", strengths, list, tuple)
     for name in strengths:

@@ -87,6 +87,7 @@ OWN = {
     "TransverselyIsotropic": vars(CARBON) | {"axis": 30.0},
     "YieldStress": {"yield_stress_MPa": 400.0},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
+    "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
     "Phases": vars(GLASS),
     "load_phases": {"path": EXAMPLES / "paper.yaml"},
     "named_phases": {"name": "paper"},
