@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fe_data.composite.laws import Response
 
 Responses = dict[str, "Response"]
-_ITERATIONS = 10  # of Newton's method, before the tangent is damped
+_ITERATIONS = 20  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
 # Viscosity of the interfaces, as a mean strain. While the mean strain grows by this length, a point
 # that opens by δ_f has an overstress of the normal strength.
