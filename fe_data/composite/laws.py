@@ -12,7 +12,7 @@ phases.
 
 import math
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from fe_data.composite.law_registry import (
     is_shipped,
     register,
 )
-from fe_data.settings import HardeningTable
+from fe_data.settings import HardeningTable, require_kind
 from fe_data.settings.hardening import SURFACE, TableLaw
 
 State = dict[str, Tensor]
@@ -73,6 +73,7 @@ def law(
         material has all parameters, `stiffness`, and the duration `dt` of the step [s].
 
     Raises:
+        TypeError: If an argument has the wrong type.
         ValueError: If `fe_data` itself has a law with this name, or a size is not 0 or 6.
 
     Examples:
@@ -97,6 +98,13 @@ def law(
         >>> Material(Isotropic(3.0, 0.35), law="perzyna", parameters=creeping).law
         'perzyna'
     """
+    require_kind("name", name, str)
+    require_kind("parameters", parameters, Mapping)
+    require_kind("state", state, Mapping)
+    require_kind("isotropic", isotropic, bool)
+    require_kind("defaults", defaults, Mapping, NoneType)
+    if first_yield is not None and not callable(first_yield):
+        raise TypeError(f"first_yield = {first_yield!r:.60} must be a function or None")
     require_sizes(name, state)
 
     def add(update: Update) -> Update:

@@ -59,7 +59,7 @@ class PhysicallyRecurrentNetwork:
     hidden: int = 16
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        object.__setattr__(self, "bounds", checked_bounds(self.bounds, INPUTS))
 
     @property
     def n_points(self) -> int:

@@ -128,7 +128,7 @@ OWN = {
     "TablePrior": {"points": X, "values": TABLE, "interpolation": "nearest"},
     "RandomMean": {"function": lambda X, _: X[:, 0]},
     "LinearMean": {"intercept": np.ones(2)},
-    "sensitivity": {"n": 4},
+    "sensitivity": {"n": 32},
     "evidence.fit_prior": {"mean": None, "prior": None},
     "evidence.fit_noise": {"mean": lambda X: X, **FORM},
     "evidence.fit_heteroscedastic_noise": FORM,

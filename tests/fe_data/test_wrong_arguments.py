@@ -86,6 +86,7 @@ OWN = {
     "Isotropic": {"E_GPa": 70.0, "nu": 0.3},
     "TransverselyIsotropic": vars(CARBON) | {"axis": 30.0},
     "YieldStress": {"yield_stress_MPa": 400.0},
+    "law": {"parameters": {"yield_stress_MPa": (1.0, 1e6)}, "state": {"p": 0}},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
     "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
     "Phases": vars(GLASS),
