@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=20, help="RVEs; a quarter of them train")
+parser.add_argument("--rves", type=int, default=20, help="RVEs; a quarter of them train")
 parser.add_argument("--members", type=int, default=30, help="networks")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="figure")
@@ -24,7 +24,7 @@ LOW = 0.06  # volume fractions of the fibres
 HIGH = 0.40
 LEARNT = 0.15
 settings = fe_data.Settings(n_fibres=options.fibres)
-content = np.linspace(LOW, HIGH, options.cells)
+content = np.linspace(LOW, HIGH, options.rves)
 rves = [
     fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), settings, seed=seed)
     for seed, vf in enumerate(content)

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=50, help="number of simulated RVEs")
+parser.add_argument("--rves", type=int, default=50, help="number of simulated RVEs")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--jobs", type=int, default=2, help="simulation processes")
 parser.add_argument("--data", type=Path, default=Path("data/cells"), help="dataset folder")
@@ -16,7 +16,7 @@ import bnn
 import fe_data
 from safe_files.writing import save_picture
 
-design = fe_data.named_design("train_uniform", count=options.cells)
+design = fe_data.named_design("train_uniform", count=options.rves)
 settings = fe_data.Settings(n_fibres=options.fibres)
 fe_data.generate(design, settings, options.data, jobs=options.jobs)  # resumes if it was stopped
 table = fe_data.load_table(options.data / "dataset.csv")

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=30, help="training RVEs")
+parser.add_argument("--rves", type=int, default=30, help="training RVEs")
 parser.add_argument("--out", type=Path, default=Path("conformal.png"), help="figure")
 options = parser.parse_args()
 
@@ -23,8 +23,8 @@ train, test = (
     pd.read_csv(fe_data.shipped_table(f"{name}_uniform"))[["vf", "E_f_GPa", "E_eff_GPa"]].to_numpy()
     for name in ("train", "test")
 )
-X = train[: options.cells, :2]
-y = train[: options.cells, 2]
+X = train[: options.rves, :2]
+y = train[: options.rves, 2]
 model = bnn.GPRegressor().fit(X, y)
 mean, std = model.predict(test[:, :2], return_std=True, include_noise=True)
 # Each of ten folds is left out once; prior and noise are estimated again from the other folds.

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=8, help="number of training RVEs")
+parser.add_argument("--rves", type=int, default=8, help="number of training RVEs")
 parser.add_argument("--members", type=int, default=30, help="networks")
 parser.add_argument("--out", type=Path, default=Path("plate.png"), help="figure")
 options = parser.parse_args()
@@ -31,7 +31,7 @@ from safe_files.writing import save_picture
 INPUTS = ["vf", "E_f_GPa"]
 OUTPUTS = ["E_eff_GPa", "nu_eff"]
 cells, repeats = (pd.read_csv(fe_data.shipped_table(n)) for n in ("train_uniform", "noise"))
-X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
+X, y = (cells[names][: options.rves].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
 prior = bnn.evidence.fit_prior(X, y, noise, estimate="map", mean_features=())
 K = options.members

@@ -30,7 +30,7 @@ def main() -> None:
         peers = problems.beginning(PEERS, given.peers, "estimator of --peers")
         others = public.problems(given.data) if given.data else []
         published = public.published(given.data, others) if given.data else []
-        sets = problems.composite(given.cells) + others
+        sets = problems.composite(given.rves) + others
         chosen = problems.beginning(sets, given.problems, "problem of --problems")
         results = runs.load(given.results)
     except (OSError, ValueError) as error:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, help="folder of public sets, see studies/scoreboard/public.py"
     )
     parser.add_argument(
-        "--cells",
+        "--rves",
         type=Path,
         default=SHIPPED_TABLES,
         help="folder with draws of the composite's tables, in draws/DESIGN/dataset.csv",

@@ -69,7 +69,7 @@ def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
     # Cells are simulated in this process: a worker would import dolfinx for seconds.
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)
     data = str(tmp_path / "cells")
-    said = run("cells", "--cells", "6", "--fibres", "5", "--jobs", "1", "--data", data)
+    said = run("cells", "--rves", "6", "--fibres", "5", "--jobs", "1", "--data", data)
     mean, band = numbers(said, r"E_eff \[GPa\] ([\d.]+) ± ([\d.]+)")
     assert 100 < mean < 0.3 * 400 + 0.7 * 100
     assert 0 < band < 60
@@ -181,7 +181,7 @@ FOUND = [
         lambda *errors: max(errors) < 4,
     ),
     (  # CV+ promises 1 - 2 (1 - 0.9).
-        "conformal --cells 20",
+        "conformal --rves 20",
         r"CV\+ +inside 90% intervals ([\d.]+), width ([\d.]+) GPa",
         lambda inside, width: inside > 0.8 and 0.5 < width < 15,
     ),
@@ -191,7 +191,7 @@ FOUND = [
         lambda uncertain, corrected, without: max(uncertain, corrected) < 0.5 * without,
     ),
     (  # Halpin and Tsai know more of cells with many fibres.
-        "anchored --cells 16 --members 8 --fibres 12",
+        "anchored --rves 16 --members 8 --fibres 12",
         r"RMSE ([\d.]+) GPa[\s\S]*RMSE ([\d.]+) GPa",
         lambda starts, anchored: anchored < starts / 2,
     ),
