@@ -161,8 +161,8 @@ def generate(
         list[str] | None,
         Option(
             metavar="NAME",
-            help="with a --material whose fibres debond also compute this strength; give several "
-            "options for several strengths",
+            help="with a --material whose fibres debond also compute this strength, a name as for "
+            "`rve`; give several options for several strengths",
         ),
     ] = None,
     jobs: Annotated[
@@ -387,7 +387,10 @@ def strengths(
     replicates: Annotated[int, Integer(help="number of random microstructures")] = 20,
     strength: Annotated[
         list[str] | None,
-        Option(metavar="NAME", help="one strength; give several options for several strengths"),
+        Option(
+            metavar="NAME",
+            help="one strength, a name as for `rve`; give several options for several strengths",
+        ),
     ] = None,
     seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
     n_fibres: options.NFibres = Settings.n_fibres,

@@ -66,9 +66,13 @@ def print_strengths(
     found = pool(
         delayed(sample_strength)(phases, name, vf, number, settings, drop) for name, number in tasks
     )
-    samples = list(shown(found, "strengths", "RVE", len(tasks)))
-    if out is not None:
-        columns, rows = strength_rows(samples)
-        text = "\n".join(",".join(row) for row in [columns, *rows])
-        write_atomic(out, f"{text}\n".encode(), BEGINNING)
+    samples: list[SampledStrength] = []
+    try:
+        for sample in shown(found, "strengths", "RVE", len(tasks)):
+            samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
+    finally:
+        if out is not None and samples:
+            columns, rows = strength_rows(samples)
+            text = "\n".join(",".join(row) for row in [columns, *rows])
+            write_atomic(out, f"{text}\n".encode(), BEGINNING)
     return samples, strength_table(samples)

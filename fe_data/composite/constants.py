@@ -187,7 +187,8 @@ def _with_measured(lines: list[str], measured: Measured) -> list[str]:
     """Add a column of measured values to the lines of a table, and lines of other values."""
     values = dict(measured)
     title, *others = lines
-    width = max(len(line) for line in others if line.split()[0] in values) + 3
+    beside = [len(line) for line in others if line.split()[0] in values]
+    width = max(beside, default=len(title)) + 3
     found = [f"{title:{width}s}measured at v_f {measured.vf:g}"]
     for line in others:
         value = values.pop(line.split()[0], None)

@@ -29,9 +29,7 @@ from fe_data.sparse.compilation import timed
 # The default elements are smaller than in the solver of the paper's phases by this factor, so that
 # the moduli of porous RVEs err by less than 0.3 %.
 _FINENESS = 1.5
-_FINENESS_CUT = (
-    1.0  # if fibres can debond; elements half as large change strengths by less than 1 %
-)
+_FINENESS_CUT = 1.0  # if fibres can debond
 DROP = 0.2  # default share of its peak by which the mean stress falls until a path ends
 _DROP = (0.01, 1.0)
 _FALLEN = 0.01  # share by which the mean stress must fall for a peak to be a strength
@@ -285,10 +283,11 @@ def solve_composite(
     info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
     info |= path.counts
     info |= {f"seconds_{name}": value for name, value in seconds.items()}
+    is_whole = len(path.history["strain"]) > loading.total(increments)
     return CompositeSolution(
         microstructure,
         phases,
-        loading if path.stop is None else with_increments(loading, increments),
+        loading if is_whole else with_increments(loading, increments),
         path.history,
         cell,
         tuple(steps[: len(path.history["strain"])]),

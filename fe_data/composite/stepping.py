@@ -23,6 +23,8 @@ _DAMPED_ITERATIONS = 50
 # Viscosity of the interfaces, as a mean strain. While the mean strain grows by this length, a point
 # that opens by δ_f has an overstress of the normal strength.
 _VISCOSITY = 3e-6
+# Least length of a part of a path as a mean strain: a part that only takes time has none.
+_LEAST_LENGTH = 1e-4
 
 
 @short
@@ -41,7 +43,7 @@ class Debonding(NamedTuple):
 
 @short
 class Peak(NamedTuple):
-    """The equilibrium with the largest norm of the mean stress."""
+    """The equilibrium with the largest norm of the mean stress, in the axes of the loading."""
 
     norm: float  # of the mean stress [MPa]
     stress: Floats  # (6,) mean stress in Kelvin's notation [MPa]
@@ -134,7 +136,7 @@ class IncrementalCell(IncrementalProblem):
         end[place] = part.end
         end *= TO_KELVIN
         self._part = part
-        self._length = self._length_of(end - start, free, part)
+        self._length = max(_LEAST_LENGTH, self._length_of(end - start, free, part))
         self._t = 0.0
         self._begun += 1
         self._origin = self.state
@@ -288,7 +290,8 @@ class IncrementalCell(IncrementalProblem):
             return
         norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
         if peak is None or norm > peak.norm:
-            peak = Peak(norm, self.state.mean_stress, self.mean_strain)
+            turn = plane_rotation(-self._part.angle)
+            peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain)
             self.state = self.state._replace(peak=peak)
 
     def _loads(self) -> bool:

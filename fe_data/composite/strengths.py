@@ -84,10 +84,14 @@ def _break(
     if isinstance(solved.stop, KeyboardInterrupt):
         raise solved.stop
     found = solved.strength
-    reason = "" if solved.stop is None else str(solved.stop)
-    if not reason and (found is None or not found.is_reached):
-        reason = f"the mean stress still grows at the end of the loading, {loading.strain[0]}"
-    return found, reason
+    if found is not None and found.is_reached:
+        return found, ""
+    if solved.stop is not None:
+        return found, str(solved.stop)
+    return (
+        found,
+        f"the mean stress did not fall by 1 % until the end of the loading, {loading.strain[0]}",
+    )
 
 
 def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Settings) -> float:

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from fe_data.arrays import Short, number
 from fe_data.composite.interface import strength_loading
 from fe_data.composite.materials import (
+    INTERFACE,
     INTERPHASE,
     Phases,
     require_interphase,
@@ -200,8 +201,8 @@ def generate(
         require_interphase(phases, settings, interphase, vf=vf)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             phases.of(phase)
-        names_of_strengths = _checked_strengths(strengths, phases, design)
-        simulator = worker.MaterialSimulator(phases, interphase, constants, names_of_strengths)
+        strengths = _checked_strengths(strengths, phases, design)
+        simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
         if constants and design.loadings:
             raise ValueError("constants = True cannot be combined with paths, without outputs")
         names = {name for micro in design.microstructures for name in micro.phases}
@@ -276,7 +277,9 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
         phases.require_interface()
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
-    return tuple(strengths)
+    elif not design.loadings and any(name.startswith(f"{INTERFACE}.") for name in design.fields):
+        raise ValueError("design has fields of the interface: give strengths, or fibres are bonded")
+    return tuple(dict.fromkeys(strengths))
 
 
 def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None:

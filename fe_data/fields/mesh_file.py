@@ -59,13 +59,19 @@ def save_mesh(rve: RVESolution | CompositeSolution, path: Path) -> None:
     path = require_path("path", path)
     require_mesh_file(path)
     d: Domain = rve.cell.domain if isinstance(rve, CompositeSolution) else rve.discretisation
+    points, triangles = d.points, d.triangles
+    if len(d.interfaces):  # join the two sides of the interfaces again
+        joined = np.arange(len(points))
+        joined[d.interfaces[:, :3]] = d.interfaces[:, 3:]
+        used, places = np.unique(joined[triangles], return_inverse=True)
+        points, triangles = points[used], places.reshape(triangles.shape)
     entity = d.material + 2
     groups = _groups(rve.microstructure, entity)
     if path.suffix == ".vtk":  # its numbers are those of groups, and it has no names
         groups = [(surface, "", np.array([surface])) for surface in np.unique(entity).tolist()]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, f"mesh{path.suffix}")
-        export_mesh(d.points, d.triangles, entity, groups, written, _TITLE)
+        export_mesh(points, triangles, entity, groups, written, _TITLE)
         data = written.read_bytes()
         if path.suffix == ".inp":
             data = data.replace(str(written).encode(), _TITLE.encode(), 1)

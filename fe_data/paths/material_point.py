@@ -207,8 +207,8 @@ class MaterialPoint(Short):
         microstructure: Fibres in place of random ones, as for `solve_rve`.
 
     Raises:
-        ValueError: If an argument is out of range, the volume fraction cannot be packed, or
-            settings of phases are combined with `phases`.
+        ValueError: If an argument is out of range, the volume fraction cannot be packed, the phases
+            have an interface, or settings of phases are combined with `phases`.
         TypeError: If inputs, settings or phases have the wrong type.
 
     If the RVE cannot be meshed, a `SimulationError` is raised.
@@ -238,6 +238,11 @@ class MaterialPoint(Short):
         require_kind("phases", self.phases, Phases, NoneType)
         if self.phases is not None:
             require_no_phases(settings)
+            if self.phases.interface is not None:
+                raise ValueError(
+                    "phases have an interface: a MaterialPoint has bonded fibres, as in "
+                    "dataclasses.replace(phases, interface=None)"
+                )
         general = self.phases is not None
         fibres = seed_or_fibres(self.seed, self.microstructure)
         fibres = arrange_fibres(fibres, self.inputs, settings, any_phase=general)

@@ -12,14 +12,17 @@ from fe_data import (
     Isotropic,
     Loading,
     Material,
+    MaterialPoint,
     Microstructure,
     Phases,
     Settings,
+    VolumeFraction,
     YieldStress,
     generate,
     load_curves,
     load_phases,
     named_phases,
+    save_mesh,
     solve_composite,
     verify,
 )
@@ -383,3 +386,48 @@ def test_strengths_of_a_dataset_need_an_interface(tmp_path):
         with pytest.raises(ValueError, match=what):
             generate(design, Settings(), tmp_path / "new", strengths=names, phases=material)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("kelvin", [0.0, -50.0])
+def test_a_hold_and_a_temperature_without_expansion_open_nothing(kelvin):
+    """The phases do not expand and do not creep, so the stress stays where it is."""
+    hold = (0.001, None, None)
+    loading = Loading([hold, hold], temperature=(0.0, kelvin), time=(1.0, 2.0))
+    choices = {"increments": 2, "resolution": 3.0, "silent": True}
+    solved = solve_composite(named_phases("glass_epoxy_debonding"), ONE, loading, **choices)
+    stress = solved.history["stress"]
+    np.testing.assert_allclose(stress[-1], stress[2], rtol=1e-6, atol=1e-6)
+
+
+def test_the_strength_of_tension_in_a_direction_is_in_its_axes():
+    """A square array at 45 degrees is a square array turned: its strength is that along x."""
+    phases = named_phases("glass_epoxy_debonding")
+    side = np.sqrt(0.5)
+    turned = Microstructure([[0.0, 0.0], [0.5, 0.5]], 0.25)  # at 45° an array of side √½
+    one = Microstructure([[0.5, 0.5]], 0.25 / side)
+    choices = {"increments": 100, "resolution": 4.0, "silent": True}
+    pull = (0.03, *[None] * 5)
+    along = solve_composite(phases, one, Loading(pull), **choices).strength
+    across = solve_composite(phases, turned, Loading(pull, angle=45.0), **choices).strength
+    assert across.strength_MPa == pytest.approx(along.strength_MPa, rel=0.02)
+
+
+def test_bonded_only_programs_say_so():
+    phases = named_phases("glass_epoxy_debonding")
+    with pytest.raises(ValueError, match="phases have an interface"):
+        MaterialPoint(VolumeFraction(0.3), phases=phases)
+    design = Design("own", 0, np.full((1, 4), [0.3, 70.0, 300.0, 1.0]), [0])
+    design = dataclasses.replace(design, fields={"interface.exponent": np.array([1.5])})
+    with pytest.raises(ValueError, match="fields of the interface"):
+        generate(design, Settings(), "nowhere", phases=phases)
+
+
+def test_the_exported_mesh_of_a_cut_rve_is_joined(tmp_path):
+    """Nodes that two sides of an interface share are one node in the file."""
+    phases = named_phases("glass_epoxy_debonding")
+    small = {"increments": 1, "resolution": 3.0, "silent": True}
+    pull = Loading((1e-4, None, None))
+    save_mesh(solve_composite(phases, ONE, pull, **small), tmp_path / "cut.inp")
+    lines = (tmp_path / "cut.inp").read_text().split("*ELEMENT")[0].splitlines()
+    nodes = np.array([line.split(",")[1:3] for line in lines if line[:1].strip().isdigit()], float)
+    assert len(np.unique(nodes.round(9), axis=0)) == len(nodes) > 100
