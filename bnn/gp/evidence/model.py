@@ -28,7 +28,12 @@ from bnn.gp.evidence.laplace import prior_weights, some_rows, updated
 from bnn.gp.evidence.output_data import SEARCHED, OutputData, beside_mean
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.search import OutputSearch, families_for
-from bnn.gp.evidence.unscaled import components_of_prior, noise_of, with_constants
+from bnn.gp.evidence.unscaled import (
+    components_of_prior,
+    noise_of,
+    noise_with_constants,
+    prior_with_constants,
+)
 from bnn.gp.hyperparameters import AROUND, most_components, threads_for
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
@@ -87,7 +92,7 @@ def estimated_model(
         restarts: Number of random starts of a search.
         estimate: "average", or "map" for the hyper-parameters of largest evidence.
         most_rows: Most rows of each output, chosen at random; None takes all.
-        constant_deviation: See `with_constants`.
+        constant_deviation: See `prior_with_constants`.
         seed: Seed of all random choices.
 
     Returns:
@@ -105,9 +110,12 @@ def estimated_model(
     if prior is not None:
         away = beside_mean(prior, X, y)
         outputs = np.arange(y.shape[1])
+    elif form is not None and form.model is not None:  # y - m(X) varies, which `detrended` checks
+        outputs = np.arange(y.shape[1])
     kind, known = _kind_or_noise(noise, X, y, data_noise, len(outputs))
     if not len(outputs):
-        joint, rounding = with_constants(None, None, outputs, X, y, constant_deviation)
+        joint = prior_with_constants(None, outputs, X, y, constant_deviation)
+        rounding = noise_with_constants(None, outputs, y)
         return Model(joint, rounding if known is None else known, None)
     variances = None if known is None else _variances(known, X, y.shape[1], data_noise)
     options: dict[str, Any] = {"form": form, "prior": prior, "data_noise": data_noise}
@@ -150,8 +158,9 @@ def estimated_model(
     # Factors under known noise come from one fit, so `factors_of` finds those of all components.
     factors = None if tails is None or known is not None else tails.factors
     if len(outputs) < y.shape[1]:
-        mixture, total = with_constants(mixture, estimated, outputs, X, y, constant_deviation)
-        estimated = total if known is None else known
+        mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
+        if known is None:
+            estimated = noise_with_constants(estimated, outputs, y)
     return Model(mixture, estimated, factors)
 
 
@@ -285,12 +294,14 @@ def _noise_correlation(
     covariances = covariances_of_data(noise, X, data_noise)
     posterior = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
     complete = ~np.isnan(y).any(axis=1)
+    if not complete.any():
+        return np.eye(y.shape[1])
     deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
     mean, spread = posterior.moments(X[complete])
     away = (y[complete] - mean) / deviations
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
     spread = spread / deviations[:, :, None] / deviations[:, None, :]
-    without = np.count_nonzero(varies(filled(y))) * np.eye(y.shape[1])
+    without = y.shape[1] * np.eye(y.shape[1])
     scatter = away.T @ away + spread.sum(axis=0) + without
     scale = np.sqrt(np.diag(scatter))
     return np.asarray(scatter / np.outer(scale, scale))

@@ -86,18 +86,18 @@ class OutputData:
     ) -> None:
         present = ~np.isnan(y)
         rows = np.flatnonzero(present[:, output])
-        if most_rows is not None:
-            rows = rows[some_rows(len(rows), most_rows, 0)]
         if len(rows) < 2:
             raise ValueError(f"X has {len(rows)} rows: must be at least 2")
         every = np.arange(y.shape[1]) if outputs is None else outputs
         alike = [j for j in every if np.array_equal(present[:, j], present[:, output])]
+        if most_rows is not None:
+            rows = rows[varied_rows(y[np.ix_(rows, alike)], most_rows, 0)]
         column = alike.index(output)
         self.seed = seed
         self.kernel_given = prior is not None
         self.mean_given = form is not None or prior is not None
         varying = varying_inputs(X[rows])
-        chosen = searched_rows(X[rows], y[np.ix_(rows, alike)], seed)
+        chosen = varied_rows(np.hstack([X[rows], y[np.ix_(rows, alike)]]), SEARCHED, seed)
         self.rows = rows[chosen]
         self.complete = len(chosen) == len(rows)
         self.X = X[self.rows]
@@ -178,10 +178,12 @@ def few_for_inputs(n_data: int, n_inputs: int) -> bool:
     return n_data <= FEW and n_data < PER_INPUT * n_inputs
 
 
-def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
-    """Return the indices of the data of a search; all columns that vary also vary among them."""
-    rows = some_rows(len(X), SEARCHED, seed)
-    columns = np.hstack([X, y])
+def varied_rows(columns: Array, most: int, seed: int | None) -> Ints:
+    """Return indices of at most `most` rows at random; all columns that vary vary among them.
+
+    For a column with rare values a few rows are added.
+    """
+    rows = some_rows(len(columns), most, seed)
     rare = varies(columns) & ~varies(columns[rows])
     added = [rows]
     for column in columns[:, rare].T:
@@ -196,7 +198,7 @@ def varying_inputs(X: Array) -> Ints:
     """Return the indices of the inputs of X (N, n_in) that vary; ValueError if there is none."""
     varying = np.flatnonzero(varies(X))
     if not varying.size:
-        raise ValueError("X: no input varies, so the prior cannot be estimated: give prior")
+        raise ValueError("X: no input varies, so prior and noise cannot be estimated: give both")
     return varying
 
 

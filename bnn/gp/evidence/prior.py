@@ -199,6 +199,8 @@ def fit_prior(
         "intercept": intercept,
         "coefficient_variance": coefficient_variance,
     }
+    if noise is None or isinstance(noise, str):
+        raise ValueError(f"noise = {noise!r:.60}: must be known, as from fit_noise(X, y)")
     points, values = as_data(X, y)
     form = None
     if prior is None:

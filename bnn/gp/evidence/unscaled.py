@@ -143,19 +143,13 @@ def _bounds(limits: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def with_constants(
-    prior: MixturePrior | None,
-    noise: Noise | StudentNoise | None,
-    outputs: Ints,
-    X: Array,
-    y: Array,
-    deviation: float | None,
-) -> tuple[MixturePrior, Any]:
-    """Add outputs that do not vary to prior and noise.
+def prior_with_constants(
+    prior: MixturePrior | None, outputs: Ints, X: Array, y: Array, deviation: float | None
+) -> MixturePrior:
+    """Add outputs that do not vary to a prior.
 
     Args:
         prior: Prior of the outputs that vary; None if none does.
-        noise: Their noise; None if none varies.
         outputs: Indices of these outputs.
         X: (N, n_in).
         y: (N, n_out).
@@ -163,12 +157,10 @@ def with_constants(
             None takes the rounding error.
 
     Returns:
-        The prior of all outputs, in which an output that does not vary is an unknown constant near
-        its value, and the noise, which is the rounding error for such an output.
+        The prior of all outputs. One that does not vary is an unknown constant near its value.
     """
     n_in = X.shape[1]
     n_out = y.shape[1]
-    rounding = np.maximum(rounding_of(y), SMALLEST)
     relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
     spreads = np.maximum(relative * rounding_of(y), SMALLEST)
     values = filled(y)[0].copy()
@@ -189,15 +181,25 @@ def with_constants(
                 kernels[j] = component.kernels[i]
                 features[j] = component.active_dims_of(i, n_in)
         priors.append(GaussianProcessPrior(mean, kernels, n_out, features))
-    return MixturePrior(priors, weights), _noise_with_constants(noise, outputs, rounding)
+    return MixturePrior(priors, weights)
 
 
-def _noise_with_constants(
-    noise: Noise | StudentNoise | None, outputs: Ints, rounding: Array
+def noise_with_constants(
+    noise: Noise | StudentNoise | None, outputs: Ints, y: Array
 ) -> Noise | StudentNoise:
-    """Return the noise of all outputs; `rounding` is that of the others, (n_out,)."""
+    """Add outputs that do not vary to estimated noise.
+
+    Args:
+        noise: Noise of the outputs that vary; None if none does.
+        outputs: Indices of these outputs.
+        y: (N, n_out).
+
+    Returns:
+        The noise of all outputs, which is the rounding error for those that do not vary.
+    """
+    rounding = np.maximum(rounding_of(y), SMALLEST)
     if isinstance(noise, StudentNoise):
-        gaussian: Any = _noise_with_constants(noise.noise, outputs, rounding)
+        gaussian: Any = noise_with_constants(noise.noise, outputs, y)
         return replace(noise, noise=gaussian)
     if not isinstance(noise, HeteroscedasticNoise):
         deviations = rounding.copy()

@@ -125,3 +125,56 @@ def test_a_constant_output_is_scored_and_has_the_noise_that_is_given(model):
     assert np.isfinite(bnn.metrics.elppd_gaussian(y, mean, std))
     joint = fitted.predict(X, return_cov=True)[1]
     np.testing.assert_allclose(np.sqrt(joint[:, 1, 1]), std[:, 1])
+
+
+# Models with noise that is known for each output, and how they are fitted beside a constant output.
+KNOWN_NOISE = {
+    "vector": (bnn.GPRegressor(noise=[0.1, 0.2]), {}),
+    "covariance": (bnn.GPRegressor(noise=np.diag([0.01, 0.04])), {}),
+    "by input": (bnn.GPRegressor(noise=bnn.HeteroscedasticNoise([[-2.0] * 2, [0.1] * 2])), {}),
+    "of each datum": (bnn.GPRegressor(), {"noise_std": np.full(25, 0.1)}),
+    "constant, anchored": (small(bnn.FunctionAnchoredEnsemble, noise="constant"), {}),
+    "likely, anchored": (small(bnn.AnchoredEnsemble, noise=None), {}),
+}
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.filterwarnings("ignore")  # noise is known for a constant output; few networks
+@pytest.mark.parametrize("name", KNOWN_NOISE)
+def test_known_noise_of_each_output_goes_with_a_constant_output(name):
+    model, given = KNOWN_NOISE[name]
+    y = np.column_stack([Y, np.full(25, 0.3)])
+    mean = clone(model).fit(X, y, **given).predict(X)
+    assert mean.shape == (25, 2)
+    np.testing.assert_allclose(mean[:, 1], 0.3, rtol=0.0, atol=0.05)
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize("n_out", [1, 2])
+def test_a_constant_output_is_corrected_by_a_low_fidelity_model_that_varies(n_out):
+    """The model and what it lacks vary, and cancel."""
+    model = bnn.GPRegressor(mean=lambda X: np.column_stack([np.sin(X[:, 0]), X[:, 0]])[:, -n_out:])
+    y = np.column_stack([Y, np.full(25, 0.3)])[:, -n_out:]
+    mean = model.fit(X, y).predict(X)
+    np.testing.assert_allclose(mean.reshape(25, -1)[:, -1], 0.3, rtol=0.0, atol=0.05)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_noise_of_outputs_that_are_never_measured_together_is_uncorrelated():
+    y = np.column_stack([Y, Y**2])
+    y[:12, 0] = np.nan
+    y[12:, 1] = np.nan
+    noise = bnn.GPRegressor(noise="heteroscedastic").fit(X, y).noise_
+    np.testing.assert_array_equal(noise.correlation, np.eye(2))
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.filterwarnings("ignore:noise.*exceeds that of y")  # rare rows are added to the search
+def test_an_output_that_is_rarely_not_zero_varies_among_the_searched_rows():
+    """Of 1,000 rows, 300 are searched for the noise under a given prior."""
+    points = np.linspace(0.0, 1.0, 1000)[:, None]
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.3))
+    for seed in range(3):
+        y = np.zeros(1000)
+        y[np.random.default_rng(seed).choice(1000, 3, replace=False)] = 1.0
+        assert np.isfinite(bnn.GPRegressor(prior).fit(points, y).predict(points[:5])).all()
