@@ -38,7 +38,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         if random_state < 0:
             raise ValueError(f"random_state = {random_state}: must be >= 0")
         return np.random.SeedSequence(int(random_state))
-    raise TypeError(f"random_state = {random_state!r}: must be None, an integer or a generator")
+    raise TypeError(f"random_state = {random_state!r:.60}: must be None, an integer or a generator")
 
 
 def generator(random_state: RandomState) -> np.random.Generator:

@@ -31,13 +31,13 @@ SMALLEST = 1e-75  # least range of a column, so that fourth powers of its deviat
 def check_option(name: str, value: object, options: Collection[object]) -> None:
     """Raise ValueError unless value is one of the options."""
     if not isinstance(value, str | bool | np.bool_) or value not in options:
-        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(str, options))}")
+        raise ValueError(f"{name} = {value!r:.60}: must be one of {', '.join(map(str, options))}")
 
 
 def check_integer(name: str, value: object, smallest: int) -> None:
     """Raise ValueError unless value is an integer >= smallest."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
-        raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
+        raise ValueError(f"{name} = {value!r:.60}: must be an integer >= {smallest}")
 
 
 def check_count(name: str, value: object, smallest: int, most: int = MOST) -> None:
@@ -394,6 +394,6 @@ def check_device(device: str) -> None:
 
     found = torch.cuda.device_count()
     if found == 0:
-        raise ValueError(f"device = {device!r}: this PyTorch sees no CUDA device, use 'cpu'")
+        raise ValueError(f"device = {device!r:.60}: this PyTorch sees no CUDA device, use 'cpu'")
     if int(device.partition(":")[2] or 0) >= found:
-        raise ValueError(f"device = {device!r}: this PyTorch sees {found} CUDA devices")
+        raise ValueError(f"device = {device!r:.60}: this PyTorch sees {found} CUDA devices")

@@ -77,8 +77,8 @@ class Anchoring(Settings):
         proper = isinstance(self.regulariser, ProperGaussian) or self.regulariser in PROPER
         if self.optimiser == "gauss_newton" and not proper:
             raise ValueError(
-                f"regulariser = {self.regulariser!r}: must be a proper Gaussian for optimiser = "
-                f"'gauss_newton', such as {', '.join(PROPER)}"
+                f"regulariser = {self.regulariser!r:.60}: must be a proper Gaussian for "
+                f"optimiser = 'gauss_newton', such as {', '.join(PROPER)}"
             )
         if not isinstance(self.anchors, np.ndarray):
             check_option("anchors", self.anchors, ("pretrained", "sampled"))

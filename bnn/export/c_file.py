@@ -82,7 +82,9 @@ def to_c(
     correlations = ""
     if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: must be None, a GPRegressor has no members")
+            raise ValueError(
+                f"members = {members!r:.60}: must be None, a GPRegressor has no members"
+            )
         kind = "posterior.c"
         tables, correlations = posterior_tables(model)
         fewer = "fewer data"

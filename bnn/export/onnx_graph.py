@@ -101,7 +101,9 @@ def to_onnx(
     onnx = _import_onnx()
     if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: must be None, a GPRegressor has no members")
+            raise ValueError(
+                f"members = {members!r:.60}: must be None, a GPRegressor has no members"
+            )
         graph = _of_process(onnx, model, include_noise)
     else:
         graph = _of_ensemble(onnx, model, members, include_noise)

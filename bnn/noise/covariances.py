@@ -75,7 +75,7 @@ def noise_covariance(
     if values.shape == (1, 1) and isinstance(noise, list | tuple):
         read = f"is read as a variance, standard deviation {abs(values[0, 0]) ** 0.5:.3g}"
         other = "give one number for a standard deviation, or an array for a variance"
-        warnings.warn(f"noise = {noise!r} {read}: {other}", NoiseWarning, stacklevel=2)
+        warnings.warn(f"noise = {noise!r:.60} {read}: {other}", NoiseWarning, stacklevel=2)
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
     mirrored = values.swapaxes(-2, -1)

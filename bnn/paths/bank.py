@@ -155,7 +155,7 @@ class MaterialPointBasis(Short):
         check_positive(fluctuation=self.fluctuation, first_yield=self.first_yield, **spreads)
         if self.first_yield < 1.0:
             words = "must be at least 1, or members gain energy in small cycles"
-            raise ValueError(f"first_yield = {self.first_yield!r}: {words}")
+            raise ValueError(f"first_yield = {self.first_yield!r:.60}: {words}")
         object.__setattr__(self, "inputs", checked_names(self.inputs))
         object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.inputs))
 

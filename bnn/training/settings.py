@@ -93,7 +93,9 @@ class TrainingSettings(Settings):
         check_positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         check_fraction(beta1=self.beta1, beta2=self.beta2)
         if not isinstance(self.convergence, Convergence | None):
-            raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
+            raise ValueError(
+                f"convergence = {self.convergence!r:.60}: must be a Convergence or None"
+            )
         if isinstance(self.bias_correction, tuple):
             _check_members(self.bias_correction)
         else:

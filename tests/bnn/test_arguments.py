@@ -260,3 +260,21 @@ def test_a_search_varies_whole_priors():
     priors = [PRIOR, GaussianProcessPrior(0.0, bnn.RBF(1.0, 2.0))]
     search = GridSearchCV(bnn.GPRegressor(noise=0.1), {"prior": priors}, cv=2)
     assert search.fit(X, Y).best_params_["prior"] in priors
+
+
+LONG_TEXT = "x" * 100_000
+CUT = {
+    "option": lambda: bnn.Architecture((3,), LONG_TEXT),
+    "count": lambda: bnn.Pretraining(LONG_TEXT),
+    "seed": lambda: PRIOR.sample(X[:, :1], 2, LONG_TEXT),
+    "noise": lambda: bnn.GPRegressor(noise=LONG_TEXT).fit(X, Y),
+    "convergence": lambda: bnn.TrainingSettings(convergence=LONG_TEXT),
+    "prior with noise": lambda: bnn.evidence.fit_prior(X, Y, LONG_TEXT),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_long_texts_are_cut_out_of_messages(name):
+    with pytest.raises((ValueError, TypeError), match="xxx") as caught:
+        CUT[name]()
+    assert len(str(caught.value)) < 1_000

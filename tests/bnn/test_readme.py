@@ -100,3 +100,17 @@ def test_example(tmp_path, monkeypatch, capsys):
     assert shift["in function space"] < 0.3
     assert rmse["in function space"] < 0.7 * rmse["published"] < 0.7 * rmse["vanilla"]
     assert width["published"] > 2.0
+
+
+@pytest.mark.filterwarnings("ignore::bnn.HyperpriorWarning")  # twenty rows are few
+def test_the_recipe_for_angles_makes_0_and_360_degrees_one_input():
+    text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"(?m)((?:^    .*\n)+)(?=\nUse 180\.0 if)", text)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0.0, 360.0, 20), rng.uniform(size=20)])
+    y = np.cos(np.radians(X[:, 0])) + X[:, 1] + 0.05 * rng.standard_normal(20)
+    names = {"bnn": bnn, "np": np, "X": X, "y": y}
+    exec(re.sub("(?m)^    ", "", code), names)
+    new = [[0.0, 0.5], [360.0, 0.5], [-360.0, 0.5]]
+    for values in names["model"].predict(new, return_std=True):
+        np.testing.assert_allclose(values, values[0], rtol=1e-8)

@@ -166,3 +166,16 @@ def test_files_that_a_command_adds_are_listed(tmp_path):
     code = clean.run([sys.executable, "-c", program], [tmp_path / "out"], tmp_path)
     assert code == 3
     assert clean.listed(tmp_path) == {"out/made.txt"}
+
+
+def test_nothing_is_removed_where_git_refuses(checkout):
+    """As in a checkout of another user."""
+    git = checkout.parent / "programs" / "git"
+    git.parent.mkdir()
+    git.write_text("#!/bin/sh\necho 'fatal: detected dubious ownership' >&2\nexit 128\n")
+    git.chmod(0o755)
+    before = names_in(checkout)
+    (line,) = run(checkout, PATH=str(git.parent))
+    assert line.startswith("clean: nothing is removed, because")
+    assert "dubious ownership" in line
+    assert names_in(checkout) == before

@@ -465,3 +465,12 @@ def test_wrong_steps_and_candidates_are_named(file, options, message):
     with pytest.raises(ValueError, match=message):
         bnn.Campaign(file, PLIES, **options)
     assert not file.exists()
+
+
+def test_a_result_belongs_to_a_run_within_one_percent_of_the_range(file):
+    campaign = bnn.Campaign(file, [(0.0, 10.0)], n_initial=[[5.0]])
+    with pytest.warns(UserWarning, match="counts as another run"):
+        campaign.tell([[5.101]], [1.0])
+    assert campaign.state.startswith("1 of 2 runs wait")
+    campaign.tell([[5.099]], [1.0])
+    assert campaign.round == 1

@@ -8,10 +8,12 @@ import bnn
 from bnn.export import to_onnx
 from tests.bnn.two_inputs import (
     BENT,
+    BY_INPUT,
     CORRELATED,
     ENDING,
     GAPS,
     NEW,
+    NOISES,
     PRIORS,
     SMOOTH,
     STATIONARY,
@@ -93,3 +95,14 @@ def test_what_no_graph_of_a_process_holds(tmp_path, kernel, mean, options, words
     with pytest.raises(ValueError, match=words):
         to_onnx(model, tmp_path / "model.onnx", **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_noise_by_input_ends_at_1e100(tmp_path):
+    model = bnn.GPRegressor(prior(SMOOTH, 1e3 * SMOOTH), noise=BY_INPUT).fit(X, Y)
+    model.noise_ = NOISES["steep"]
+    to_onnx(model, tmp_path / "model.onnx", include_noise=True)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (std,) = session.run(["std"], {"x": NEW})
+    wanted = model.predict(NEW, return_std=True, include_noise=True)[1]
+    np.testing.assert_allclose(std, wanted, rtol=1e-10)
+    assert std.max() == pytest.approx(1e100)

@@ -94,6 +94,7 @@ NULL_BYTES = [
     ("import-published a\0b.csv {}/new", "'PATH'"),
 ]
 BAD_COMMANDS = [
+    (f"{GENERATE} --constants", "constants = True needs the phases of a material"),
     (f"{GENERATE} --jobs 0", "jobs = 0 is out of range: allowed are integers in [1, 4096]"),
     (f"{GENERATE} --radii uniform", "radii_cov = 0.0 is out of range: allowed is above 0 and up"),
     (f"{RVE} --vf 0.95", "vf = 0.95 is out of range: allowed is 0 or [0.005, 0.91]"),

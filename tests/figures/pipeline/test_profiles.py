@@ -80,3 +80,26 @@ def test_a_custom_profile_has_sizes_of_a_study_only_in_its_own_section(profile_c
     path.write_text(yaml.safe_dump(profile_content | section))
     assert load_profile(path).other_methods.cases["outd"].count == 10
     assert load_profile("quick").other_methods.cases["outd"].count == 8
+
+
+UNSAFE = {
+    "seed: &a 3\nat: *a": "the alias *a is not allowed",
+    "seed: !!int 3": "the tag 'tag:yaml.org,2002:int' is not allowed",
+    "seed: 010": "seed = '010' is not allowed",
+    "seed: 1:30": "seed = '1:30' is not allowed",
+    f"seed: {5000 * '1'}": "has 5000 characters",
+    'seed: "\\e[2J"': "has control characters",
+    f"seed: [{10_001 * '1,'}]": "more than 10000 entries",
+}
+
+
+@pytest.mark.parametrize("line", UNSAFE, ids=lambda line: line[:20])
+def test_a_profile_has_the_numbers_of_json_and_limits(profile_content, tmp_path, line):
+    text = yaml.safe_dump(profile_content)
+    assert text.count("\nseed: 3\n") == 1
+    path = tmp_path / "bad.yaml"
+    path.write_text(text.replace("\nseed: 3\n", f"\n{line}\n"), encoding="utf-8")
+    with pytest.raises(ProfileError) as refusal:
+        load_profile(path)
+    assert UNSAFE[line] in str(refusal.value)
+    assert "\n" not in str(refusal.value)

@@ -110,3 +110,9 @@ def test_the_default_on_a_few_tables():
 def test_the_default_on_all_kinds_of_tables(rows, pytestconfig):
     blocks = pytestconfig.getoption("blocks")
     check([table for number in range(blocks) for table in block(number) if table[0] == rows])
+
+
+@pytest.mark.slow
+def test_a_linear_function_with_almost_no_noise_of_many_rows():
+    """Between the sizes of the table: its own noise was too small for the prior."""
+    assert misses((420, 6, 1, "1e-6", "linear")) < 0.2
