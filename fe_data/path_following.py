@@ -506,15 +506,17 @@ def _stacked(rows: Sequence[Averages]) -> Averages:
 def _explanation(averages: Averages, part: Part, limit: str) -> str:
     """Say what the last equilibrium is, which may be within an increment, and why a path ends."""
     strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
-    cause = (
-        "The prescribed stress may be above the limit load: prescribe a strain instead"
-        if np.any(part.end[part.free])
-        else "Usual causes are too few increments, and a material that softens until no "
-        "equilibrium is stable"
-    )
+    if np.any(part.end[part.free]):
+        above = "The prescribed stress may be above the limit load: prescribe a strain instead"
+        cause = f"{above}. {limit}" if limit else above
+    else:
+        cause = limit or (
+            "Usual causes are too few increments, and a material that softens until no "
+            "equilibrium is stable"
+        )
     return (
         f"The last equilibrium has the mean stress {stress} MPa at the mean strain {strain}. "
-        f"{limit or cause}"
+        f"{cause}"
     )
 
 

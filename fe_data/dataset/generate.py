@@ -191,6 +191,7 @@ def generate(
         _require_outputs(design, simulator)
         simulator = worker.rve_with_anisotropy
     require_kind("phases", phases, Phases, NoneType)
+    require_kind("strengths", strengths, list, tuple)
     if phases is not None:
         if simulator is not None:
             what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
@@ -270,7 +271,6 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
 
 def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> tuple[str, ...]:
     """Return names of strengths; a ValueError if one is unknown or the fibres cannot debond."""
-    require_kind("strengths", strengths, list, tuple)
     for name in strengths:
         strength_loading(name)
     if strengths:

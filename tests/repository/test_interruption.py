@@ -42,6 +42,8 @@ def copy_checkout(folder: Path) -> None:
     (folder / "notebooks" / "profiles" / "quick.yaml").write_text(
         yaml.safe_dump(PROFILE), encoding="utf-8"
     )
+    for sizes in folder.glob("studies/*/sizes.yaml"):  # of larger datasets than this profile has
+        sizes.unlink()
     (folder / "setup.sh").write_text("#!/bin/sh\n", encoding="utf-8")
     (folder / ".environment").write_text(f"hash\n{sys.executable}\n{folder}\n", encoding="utf-8")
 
