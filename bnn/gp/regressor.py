@@ -50,6 +50,7 @@ from bnn.noise.given import warn_of_excess
 from bnn.noise.known import (
     DataNoise,
     covariances_of_data,
+    is_heavy_tailed,
     kept_noise,
     noise_of_new,
 )
@@ -95,11 +96,12 @@ class GPRegressor(PredictiveRegressor):
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
             StudentNoise. None is "constant" if a prior is given; otherwise the evidence chooses the
-            kind of noise. At most 1,500 rows are used to estimate a prior, and at most 300 to
-            estimate noise for a given prior. Under a StudentNoise the posterior is variational,
-            q(f, λ) = q(f) Π_i q(λ_i), with a precision factor λ_i for each row. Its standard
-            deviations are 13 to 21 % too small, see StudentNoise. Noise that is too small for
-            double precision, also zero, gets a nugget, see `nugget_`.
+            kind of noise. The search for a prior uses at most 1,500 rows, and that for noise under
+            a given prior at most 300, and a few more if an output or input rarely varies. Under a
+            StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
+            factor λ_i for each row. Its standard deviations are 13 to 21 % too small, see
+            StudentNoise. Noise that is too small for double precision, also zero, gets a nugget,
+            see `nugget_`.
 
     Attributes:
         prior_: The given or estimated prior.
@@ -179,8 +181,7 @@ class GPRegressor(PredictiveRegressor):
 
     def _check_missing(self, keep_prior: bool) -> None:
         noise = self.noise_ if keep_prior else self.noise
-        heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
-        if heavy:
+        if is_heavy_tailed(noise):
             raise ValueError("y has missing outputs: a StudentNoise needs all outputs of each row")
         if not keep_prior and self.mean is not None:
             raise ValueError("y has missing outputs: the mean needs all outputs of each row")

@@ -20,6 +20,11 @@ TAILS_ALONE = "heavy tails cannot be estimated if noise_std or sample_weight is 
 SMALLEST = 1.0 / LARGEST  # least standard deviation or weight
 
 
+def is_heavy_tailed(noise: object) -> bool:
+    """Return whether noise is, or is to be estimated as, that of Student's t."""
+    return isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+
+
 @storable
 @dataclass(frozen=True, repr=False)
 class DataNoise(Short):

@@ -10,7 +10,7 @@ from bnn.gp.evidence.output_data import FEW
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
-from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise
+from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, is_heavy_tailed, no_noise
 
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
 RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
@@ -20,7 +20,7 @@ def noise_beside_prior(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array, data_noise: DataNoise | None
 ) -> Any:
     """Return the given noise, or estimate noise of the given kind, for a given prior."""
-    heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    heavy = is_heavy_tailed(noise)
     if heavy and data_noise is not None:
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, StudentNoise):

@@ -379,8 +379,8 @@ def updated(weights: Array, gains: Array) -> Array:
         gains: Log density of the further data under each component, (S,).
 
     Returns:
-        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power with
-        which the effective number of components is as large as before, or EFFECTIVE.
+        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power for
+        which the effective number of components is at least EFFECTIVE, or that before if smaller.
     """
     least = min(EFFECTIVE, 1.0 / np.sum(weights**2))
     logs = np.log(np.maximum(weights, TINY))

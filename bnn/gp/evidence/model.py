@@ -3,8 +3,9 @@
 There are four stages. First, families of kernels are fitted to each output under constant noise.
 Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
 families are fitted again under the noise of the second stage. Fourth, draws of their
-hyper-parameters become the components of a mixture. If the noise is known, the families are fitted
-once, under this noise.
+hyper-parameters become the components of a mixture. Heavy tails are then estimated again under all
+components. If only some rows were searched, the weights of the components are updated given all
+rows. If the noise is known, the families are fitted once, under this noise.
 
 Outputs share three things: the precision factors of heavy-tailed noise, the correlations of
 input-dependent noise, and the number of components.
@@ -42,7 +43,14 @@ from bnn.gp.precision_factors import Tails, factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
 from bnn.noise.given import without_zeros
-from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, kept_noise, no_noise
+from bnn.noise.known import (
+    TAILS_ALONE,
+    DataNoise,
+    covariances_of_data,
+    is_heavy_tailed,
+    kept_noise,
+    no_noise,
+)
 
 COMPONENTS = 16  # most components of the prior
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
@@ -174,7 +182,7 @@ def _kind_or_noise(
     """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
     n_in = X.shape[1]
     n_out = y.shape[1]
-    heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    heavy = is_heavy_tailed(noise)
     missing = bool(np.isnan(y).any())
     if heavy and (missing or (isinstance(noise, StudentNoise) and n_searched < n_out)):
         needed = "heavy tails need outputs that vary, and a y without missing outputs"
