@@ -1,6 +1,25 @@
-"""The scripts of the guide that the Slurm environment runs."""
+"""What the test environments copy, and the scripts of the guide that the Slurm environment runs."""
 
-from tests.repository.environments import slurm
+from figures.pipeline.dependencies import imported_names
+from tests.repository.environments import debian, slurm
+from tests.repository.environments.common import ROOT
+
+
+def test_the_other_debian_gets_the_packages_of_this_repository_that_its_tests_import():
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    copied = {path.relative_to(ROOT) for path in debian.tested_files()}
+    folders = {path.parts[0] for path in copied}
+    sources = [
+        path
+        for folder in ("fe_data", "safe_files", "tests/fe_data")
+        for path in copied
+        if path.is_relative_to(folder) and path.suffix == ".py"
+    ]
+    assert sources
+    for path in sources:
+        names = imported_names((ROOT / path).read_text(encoding="utf-8"))
+        missing = {name.split(".")[0] for name in names} & packages - folders
+        assert not missing, f"{path} imports {missing}"
 
 
 def test_the_scripts_of_the_guide_are_run_with_another_number_of_jobs():

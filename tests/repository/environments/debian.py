@@ -37,6 +37,7 @@ SUITES = ("trixie", "sid")
 # The files that a run copies, and whose change is a reason to run again.
 TESTED = (
     "fe_data",
+    "safe_files",
     "tests/fe_data",
     "tests/repository/environments",
     "pyproject.toml",
@@ -119,7 +120,7 @@ def make(suite: str, root: Path) -> None:
     """
     setup = (ROOT / "setup.sh").read_text(encoding="utf-8")
     (of_apt,) = re.findall(r"^apt_packages=\((.*?)\)", setup, re.M | re.S)
-    of_pip = requirements("fe_data", "tests/fe_data")
+    of_pip = requirements("fe_data", "safe_files", "tests/fe_data")
     constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     recipe = "\n".join([*of_apt.split(), *of_pip, constraints])
     made_from = root / "recipe"

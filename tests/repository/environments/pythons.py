@@ -32,7 +32,7 @@ print("test environment: Python", platform.python_version(), "PyTorch", torch.__
 
 def packages(oldest: bool) -> list[str]:
     """What pip installs: of what bnn imports the lower bounds, or the newest."""
-    imported = requirements("bnn")
+    imported = requirements("bnn", "safe_files")
     for_tests = [text for text in requirements("tests/bnn") if text not in imported]
     if oldest:
         imported = [text.replace(">=", "==") for text in imported]
