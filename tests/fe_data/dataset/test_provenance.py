@@ -1,5 +1,6 @@
 """The commit of a provenance is marked if the code differs from it, but not for results."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from fe_data.dataset import record
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.parametrize(
     ("changed", "marked"),
     [
