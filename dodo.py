@@ -191,9 +191,8 @@ def task_study():
     """Execute the notebook of a study, write its page, and compare it with committed results."""
     for notebook in get_args(StudyNotebook):
         name = {"name": paths.study_of(paths.notebook_path(notebook))}
-        if missing := PROFILE.missing(notebook):
-            reason = f"{missing}: field required for {notebook}"
-            yield name | {"actions": [partial(TaskFailed, reason)]}
+        if refusal := PROFILE.refusal(notebook):
+            yield name | {"actions": [partial(TaskFailed, refusal)]}
             continue
         out = paths.results_folder(notebook, RUN)
         task = _execution(notebook) | name

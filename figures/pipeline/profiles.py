@@ -51,6 +51,7 @@ NEEDED = {
     OTHER_METHODS: ("other_methods",),
     PRIOR_KNOWLEDGE: ("other_methods",),
 }  # sections without defaults
+OF_DATASETS = (SURROGATE, OTHER_METHODS)  # notebooks that train on the datasets of the profile
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
 APART = {"repeats": DRAWS}  # study → notebook of the paper that it executes
 SHIPPED = ("full", "quick")  # results of the full run are committed
@@ -88,20 +89,12 @@ class Profile(settings.Section):
     @model_validator(mode="after")
     def _datasets_suffice(self) -> Self:
         for design, fewest in FEWEST.items():
-            held = self.datasets.get(design, 0)
-            if held < fewest:
-                raise ValueError(f"datasets.{design} = {held}: must be at least {fewest}")
-        for notebook in self.notebooks:
-            if missing := self.missing(notebook):
-                raise ValueError(f"{missing}: field required for {notebook}")
-        for section in ("surrogate", "other_methods"):
-            for name, case in getattr(getattr(self, section), "cases", {}).items():
-                held = self.datasets.get(case.design, 0)
-                if case.count > held:
-                    raise ValueError(
-                        f"{section}.cases.{name}.count = {case.count}: must be at most "
-                        f"datasets.{case.design} = {held}"
-                    )
+            simulated = self.datasets.get(design, 0)
+            if simulated < fewest:
+                raise ValueError(f"datasets.{design} = {simulated}: must be at least {fewest}")
+        for notebook in (SURROGATE, *self.notebooks):
+            if refusal := self.refusal(notebook):
+                raise ValueError(refusal)
         return self
 
     @property
@@ -109,9 +102,21 @@ class Profile(settings.Section):
         """Notebooks that a run of the whole profile executes."""
         return [name for name in self.notebooks if name not in self.apart]
 
-    def missing(self, notebook: str) -> str:
-        """Return the sections that a notebook needs and the profile lacks, as text."""
-        return ", ".join(s for s in NEEDED.get(notebook, ()) if getattr(self, s) is None)
+    def refusal(self, notebook: str) -> str:
+        """Return why a notebook cannot run with this profile, or an empty text if it can."""
+        missing = [name for name in NEEDED.get(notebook, ()) if getattr(self, name) is None]
+        if missing:
+            return f"{', '.join(missing)}: field required for {notebook}"
+        section = SETTINGS[notebook]
+        cases = getattr(self, section).cases if notebook in OF_DATASETS else {}
+        for name, case in cases.items():
+            simulated = self.datasets.get(case.design, 0)
+            if case.count > simulated:
+                return (
+                    f"{section}.cases.{name}.count = {case.count}: must be at most "
+                    f"datasets.{case.design} = {simulated}"
+                )
+        return ""
 
     def settings_of(self, notebook: str) -> dict[str, Any]:
         """Return the parts of a profile that a notebook reads, by name."""

@@ -11,7 +11,7 @@ from pandas.io.formats.style import Styler
 
 from figures.claims import Claim, Table
 from figures.pipeline.paths import REFERENCE
-from figures.pipeline.profiles import load_profile
+from figures.pipeline.profiles import ProfileError, load_profile
 from figures.pipeline.provenance import describe
 from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
 from figures.report.labels import brief, column_decimals, label, power
@@ -31,6 +31,8 @@ class Record:
         self.seed = seed
         self.profile_name = profile
         self.profile = load_profile(profile)
+        if refusal := self.profile.refusal(notebook):
+            raise ProfileError(refusal)
         self.out = Path(out_dir)
         self.out.mkdir(parents=True, exist_ok=True)
         self.metrics = self.out / f"{notebook}.json"

@@ -16,6 +16,7 @@ import torch
 from botorch.acquisition.logei import qLogExpectedImprovement
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
+from botorch.models.model import Model
 from botorch.optim import optimize_acqf
 from botorch.sampling.normal import SobolQMCNormalSampler
 from botorch.test_functions import Branin, Hartmann
@@ -28,13 +29,13 @@ PROBLEMS = {"Branin": Branin, "Hartmann-6": Hartmann}
 NO_NOISE = 1e-6  # noise variance over the variance of values; GPyTorch's lower limit
 
 
-def of_bnn(X: Tensor, y: Tensor) -> object:
+def of_bnn(X: Tensor, y: Tensor) -> Model:
     """Return the BoTorch model of a GPRegressor without noise."""
     model = bnn.GPRegressor(noise=0.0).fit(X.numpy(), y.numpy())
     return bnn.interop.botorch_model(model)
 
 
-def of_botorch(X: Tensor, y: Tensor) -> object:
+def of_botorch(X: Tensor, y: Tensor) -> Model:
     """Return a SingleTaskGP with the smallest noise variance that GPyTorch allows."""
     model = SingleTaskGP(X, y, train_Yvar=torch.full_like(y, NO_NOISE) * y.var())
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))

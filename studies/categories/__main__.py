@@ -66,7 +66,7 @@ PROBLEMS = {
 class CompoundSymmetry(bnn.Kernel):
     """The product of exp(-1 / l_i) over the categorical (last) inputs in which points differ."""
 
-    lengths: float | tuple = 1.0
+    lengths: tuple = (1.0,)
 
     def _evaluate(self, A, B):
         n = len(self.lengths)
@@ -121,28 +121,30 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    for name, (*problem, n_runs) in PROBLEMS.items():
+    for name, (function, n_numbers, sizes, n_runs) in PROBLEMS.items():
         for n in n_runs:
-            found = {method.__name__: [] for method in METHODS}
+            scores: dict[str, list[tuple[float, float, float]]] = {
+                method.__name__: [] for method in METHODS
+            }
             for seed in range(options.seeds):
-                X, y = table(*problem, n, seed)
-                X_new, truth = table(*problem, 600, 1000 + seed)
+                X, y = table(function, n_numbers, sizes, n, seed)
+                X_new, reference = table(function, n_numbers, sizes, 600, 1000 + seed)
                 for method in METHODS:
                     start = time.perf_counter()
-                    mean, std = method(X, y, X_new, problem[2])
+                    mean, std = method(X, y, X_new, sizes)
                     seconds = time.perf_counter() - start
-                    inside = bnn.metrics.coverage(truth, mean, std)
-                    error = bnn.metrics.rmse(truth, mean) / truth.std()
-                    found[method.__name__].append((np.log(error), inside, seconds))
-            logs = {method: np.array(rows)[:, 0] for method, rows in found.items()}
-            for method, rows in found.items():
+                    inside = bnn.metrics.coverage(reference, mean, std)
+                    error = bnn.metrics.rmse(reference, mean) / reference.std()
+                    scores[method.__name__].append((np.log(error), inside, seconds))
+            logs = {label: np.array(rows)[:, 0] for label, rows in scores.items()}
+            for label, rows in scores.items():
                 error, inside, seconds = np.mean(rows, axis=0)
-                ratios = logs[method] - logs["one_hot"]
+                ratios = logs[label] - logs["one_hot"]
                 spread = ratios.std(ddof=1) / np.sqrt(len(ratios)) if len(ratios) > 1 else np.nan
                 ratio = f"log ratio to one_hot {ratios.mean():+.2f} ± {spread:.2f}"
                 share = f"inside 95 % {inside:.2f}, {seconds:.1f} s"
                 print(
-                    f"{name}, {n}, {method}: error {np.exp(error):.4f}, {ratio}, {share}",
+                    f"{name}, {n}, {label}: error {np.exp(error):.4f}, {ratio}, {share}",
                     flush=True,
                 )
 

@@ -78,6 +78,7 @@ def points(problem: Problem, number: int) -> Changes:
     split = problem.split(number)
     X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
     prior, noise = bnn.evidence.fit_kernel_average(X, y, noise="gaussian")
+    assert not isinstance(noise, bnn.StudentNoise)
 
     def scored(model) -> dict[str, float]:
         predicted = model.fit(X, y).predict(X_test, return_std=True, include_noise=True)
@@ -138,6 +139,7 @@ def _in_words(changes: Sequence[dict[str, float]]) -> str:
     cells = []
     for name in changes[0]:
         gap = between([change[name] for change in changes])
+        assert gap is not None
         margin = f" ± {gap.half_width:.2g}" if gap.splits > 1 else ""
         cells.append(f"{name} {gap.mean:+.3g}{margin}")
     return ", ".join(cells)

@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -22,6 +23,7 @@ from matplotlib.figure import Figure
 from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import IncrementalRVE
+from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
@@ -45,7 +47,7 @@ LOADINGS = {
 }
 FEW = 10  # increments with other elements, which are slow
 # Other RVEs: name, number of microstructures, settings.
-OTHERS = [
+OTHERS: list[tuple[str, int, dict[str, Any]]] = [
     ("300 discs", 2, {"n_fibres": 300}),
     ("least distance 1.02", 8, {"min_spacing": 1.02}),
 ]
@@ -115,8 +117,11 @@ def other_elements() -> Iterator[list[str]]:
     across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"
     for element, name in itertools.product(ELEMENTS, LOADINGS):
         grids = [PixelCell(PIXELS, cell, INPUTS, SETTINGS, element) for cell in cells]
-        found = [follow(IncrementalRVE(g), path(name), FEW, SETTINGS.tolerance) for g in grids]
-        theirs = [stresses(solved, name) for solved in found]
+        paths = [
+            follow(IncrementalRVE(cast(RVEProblem, grid)), path(name), FEW, SETTINGS.tolerance)
+            for grid in grids
+        ]
+        theirs = [stresses(solved, name) for solved in paths]
         yield [element, across, name, *stiffer(theirs, ours[name])]
 
 

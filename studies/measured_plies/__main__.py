@@ -95,8 +95,8 @@ def without_simulation() -> Found:
         sources = {"measured": dict(phases.measured)}
         sources |= {label: of(phases, phases.measured.vf) for label, of in FORMULAS.items()}
         for label, values in sources.items():
-            known = {key: (values[key], None) for key in COLUMNS if key in values}
-            found[name, label] = known
+            without_std: Values = {key: (values[key], None) for key in COLUMNS if key in values}
+            found[name, label] = without_std
     return found
 
 

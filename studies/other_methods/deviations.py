@@ -7,7 +7,6 @@ samples of the exact posterior are made here, in about four minutes of one core.
 those of the package and, with a folder, the published ones.
 """
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,17 +16,22 @@ import typer
 from threadpoolctl import threadpool_limits
 from typer import Argument
 
-from figures.composite.problem import OUTPUT_NAMES, published_tables
+from figures.composite.problem import OUTPUT_NAMES
 from figures.markdown import comma_separated
-from figures.pipeline.paths import ROOT, SHIPPED_TABLES, TEST
+from figures.pipeline.paths import ROOT
 from figures.pipeline.processes import seeds_of
-from figures.pipeline.profiles import SURROGATE, load_profile
+from figures.pipeline.profiles import SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 from figures.report.tables import RUNS, committed
 from safe_files.writing import write_atomic
 from studies.other_methods import weights
 from studies.other_methods.methods import Repeat
-from studies.other_methods.problems import Problem, load_problems
+from studies.other_methods.problems import (
+    Problem,
+    folders_of_runs,
+    full_settings,
+    load_problems,
+)
 
 FILE = ROOT / "docs" / "tables" / "deviations.csv"
 ENSEMBLES = {  # row of notebook 04 → words
@@ -65,7 +69,7 @@ def means(std: Deviations) -> list[float]:
 
 def trained(problem: Problem) -> dict[str, tuple[int, list[float]]]:
     """Anchor in function space and sample the exact posterior, over a few seeds."""
-    settings = load_profile("full").other_methods
+    settings = full_settings()
     seeds = seeds_of(SEED, settings.small_repeats)
     found: dict[str, list[list[float]]] = {FUNCTION: [], SAMPLED: []}
     for seed in seeds:
@@ -89,13 +93,10 @@ def lines(
 
 def main(published: Annotated[Path | None, Argument()] = None, table: Path = FILE) -> None:
     """Write the table for the shipped tables and, if a folder is given, for the published ones."""
-    folders = {"full": SHIPPED_TABLES} | ({} if published is None else {"full-authors": published})
-    if published is not None and not published_tables(published, [TEST]):
-        sys.exit(f"error: {published} has no published table {TEST}.csv")
     runs = committed()
     rows = []
-    for run, folder in folders.items():
-        problem = load_problems(folder, load_profile("full").other_methods)[TRAINING_CASE]
+    for run, folder in folders_of_runs(published).items():
+        problem = load_problems(folder, full_settings())[TRAINING_CASE]
         with threadpool_limits(limits=1):
             methods = of_ensembles(runs[run][SURROGATE]) | trained(problem)
         rows += lines(RUNS[run], exact_deviations(problem), methods)

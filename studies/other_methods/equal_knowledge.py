@@ -6,7 +6,6 @@ trained out of distribution, with its first seeds. The tables are those of the p
 and, with a folder, the published ones. It takes about three minutes of one core.
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,18 +13,21 @@ import typer
 from threadpoolctl import threadpool_limits
 from typer import Argument
 
-from figures.composite.problem import published_tables
 from figures.composite.scores import MethodScores
 from figures.markdown import comma_separated
-from figures.pipeline.paths import ROOT, SHIPPED_TABLES, TEST
+from figures.pipeline.paths import ROOT
 from figures.pipeline.processes import seeds_of
-from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import TRAINING_CASE
 from figures.report.tables import RUNS
 from figures.scores import Interval, over_repeats
 from safe_files.writing import write_atomic
 from studies.other_methods.methods import Repeat
-from studies.other_methods.problems import Problem, load_problems
+from studies.other_methods.problems import (
+    Problem,
+    folders_of_runs,
+    full_settings,
+    load_problems,
+)
 
 FILE = ROOT / "docs" / "tables" / "equal_knowledge.csv"
 SCORES = ("rmse", "miscalibration", "elppd")
@@ -51,12 +53,9 @@ def lines(words: str, row: MethodScores[Interval]) -> list[list[str]]:
 
 def main(published: Annotated[Path | None, Argument()] = None, table: Path = FILE) -> None:
     """Write the scores on the shipped tables and, if a folder is given, on the published ones."""
-    folders = {"full": SHIPPED_TABLES} | ({} if published is None else {"full-authors": published})
-    if published is not None and not published_tables(published, [TEST]):
-        sys.exit(f"error: {published} has no published table {TEST}.csv")
-    settings = load_profile("full").other_methods
+    settings = full_settings()
     rows = []
-    for run, folder in folders.items():
+    for run, folder in folders_of_runs(published).items():
         problem = load_problems(folder, settings)[TRAINING_CASE]
         repeats = [Repeat(settings, seed) for seed in seeds_of(SEED, settings.small_repeats)]
         with threadpool_limits(limits=1):

@@ -1,5 +1,6 @@
 """Training sets of the composite in notebook 05, with their priors and exact posteriors."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,8 @@ from bnn.noise import noise_covariance
 from figures.composite import problem as composite
 from figures.composite.scores import Distance, MethodScores, exact_scores, scores
 from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
-from figures.pipeline.paths import REPLICATES, tables_of
+from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, tables_of
+from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import OtherMethods
 from studies.other_methods.priors import MEANS
 from studies.other_methods.weights import Data
@@ -122,6 +124,26 @@ def with_moments(problems: Mapping[str, Problem]) -> None:
     """Compute the exact posteriors once, before the problems are sent to other processes."""
     for problem in problems.values():
         problem.moments  # noqa: B018
+
+
+def full_settings() -> OtherMethods:
+    """Return the sizes of the full run."""
+    settings = load_profile("full").other_methods
+    assert settings is not None
+    return settings
+
+
+def folders_of_runs(published: Path | None) -> dict[str, Path]:
+    """Return the folders with the shipped tables and, if given, with the published ones, by run.
+
+    Raises:
+        SystemExit: If the folder has no published tables.
+    """
+    if published is None:
+        return {"full": SHIPPED_TABLES}
+    if not composite.published_tables(published, [TEST]):
+        sys.exit(f"error: {published} has no published table {TEST}.csv")
+    return {"full": SHIPPED_TABLES, "full-authors": published}
 
 
 def input_files(data_dir: Path | str, settings: OtherMethods) -> list[Path]:

@@ -84,7 +84,8 @@ def cycled(
         `gains` of the mean, (1, cells), and of the members, (K, cells).
     """
     rng = np.random.default_rng(seed)
-    X = rng.uniform(*model.bank.bounds, (cells, 4))
+    low, high = model.bank.bounds
+    X = rng.uniform(low, high, (cells, 4))
     ends, middles = (_directions(cells, rng) for _ in range(2))
     strain, first = cycles(amplitude * ends, preload * middles)
     mean = gains(model.predict(X, strain)[None], strain, first)

@@ -51,8 +51,16 @@ class PointEnsemble:
             errors = torch.square((predicted - stress) / torch.as_tensor(scale))
             return errors.reshape(*now.shape, -1, 3).mean(dim=(1, 2))
 
-        options = {"updates": self.updates, "batch": self.batch, "rate": self.rate}
-        trained = train([weights], errors, rows, rng, every=self.every, **options)
+        trained = train(
+            [weights],
+            errors,
+            rows,
+            rng,
+            updates=self.updates,
+            batch=self.batch,
+            rate=self.rate,
+            every=self.every,
+        )
         self.weights_ = weights.detach().numpy()
         self.history_ = trained.history
         self.residual_variance_ = trained.residuals.mean(axis=0) * scale**2

@@ -105,9 +105,18 @@ class RecurrentEnsemble:
         def errors(now: np.ndarray) -> Tensor:
             return torch.square(network(x[now]) - y[now]).mean(dim=(1, 2))
 
-        options = {"updates": self.updates, "batch": self.batch, "rate": self.rate}
         parameters = list(network.parameters())
-        trained = train(parameters, errors, rows, rng, every=self.every, clip=True, **options)
+        trained = train(
+            parameters,
+            errors,
+            rows,
+            rng,
+            updates=self.updates,
+            batch=self.batch,
+            rate=self.rate,
+            every=self.every,
+            clip=True,
+        )
         self._network = network
         self.history_ = trained.history
         self.residual_variance_ = trained.residuals.mean(axis=0) * self._std**2

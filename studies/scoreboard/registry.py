@@ -59,7 +59,7 @@ class Peer:
     def code(self) -> list[ast.stmt]:
         """Statements of the file that the class uses, imports included, and the class itself."""
         wanted = {self.kind}
-        used = []
+        used: list[ast.stmt] = []
         for statement in reversed(ast.parse(self.source.read_text(encoding="utf-8")).body):
             named = {
                 (a.asname or a.name).partition(".")[0] for a in getattr(statement, "names", [])
@@ -90,7 +90,12 @@ class Peer:
     @property
     def label(self) -> str:
         """The docstring of the class, without its full stop."""
-        return ast.get_docstring(self.code[-1]).rstrip(".")
+        *_, definition = self.code
+        assert isinstance(definition, ast.ClassDef)
+        docstring = ast.get_docstring(definition)
+        if docstring is None:
+            raise ValueError(f"{self.source}: the class {self.kind} must have a docstring")
+        return docstring.rstrip(".")
 
     @property
     def lines(self) -> int:

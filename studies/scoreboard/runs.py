@@ -122,6 +122,8 @@ class Worker:
         np.savez(asked, **split.given, **more, y_test=split.y_test)
         if self.process is None or self.process.poll() is not None:
             self.process = self.start()
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(f"{asked}\t{found}\n")
         self.process.stdin.flush()
         stuck = not select.select([self.process.stdout], [], [], PATIENCE * self.limit)[0]

@@ -13,6 +13,8 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, replace
+from io import TextIOWrapper
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +43,14 @@ class Given:
 def load(source: str, name: str) -> type:
     """Load a class from a Python file of any name."""
     spec = importlib.util.spec_from_file_location("peer", source)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return getattr(module, name)
 
 
-def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarray]:
+def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, Any]:
     """Return mean and standard deviation of single rows at the test inputs, and processor seconds.
 
     If the estimator has a method `elppd`, its custom predictive density, the result includes the
@@ -59,10 +63,11 @@ def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarra
     fitted = time.process_time()
     mean, std = (np.asarray(each, dtype=float) for each in estimator.predict(given.X_test))
     ended = time.process_time()
-    found = {"mean": mean, "std": std, "fit": fitted - started, "predict": ended - fitted}
+    seconds = {"fit": fitted - started, "predict": ended - fitted}
+    density = {}
     if hasattr(estimator, "elppd"):
-        found["elppd"] = estimator.elppd(given.X_test, y_test)
-    return found | {"blas": kernels()}
+        density["elppd"] = estimator.elppd(given.X_test, y_test)
+    return {"mean": mean, "std": std, **seconds, **density, "blas": kernels()}
 
 
 def kernels() -> str:
@@ -80,6 +85,7 @@ def main(source: str, name: str, seconds: float) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     kind = None
+    assert isinstance(sys.stdin, TextIOWrapper)
     sys.stdin.reconfigure(encoding="utf-8")  # for file names in any locale
     for line in sys.stdin:
         problem = ""

@@ -16,6 +16,7 @@ and Xiong, Qian & Wu (2013), Technometrics 55.
 import argparse
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +170,7 @@ def main() -> None:
     methods = [with_cheap, expensive_alone, cheap_alone, *([smt_mfk] if options.smt else [])]
     for name in options.problems:
         function, n_in, n_fine, n_cheap = PROBLEMS[name]
-        found = {method: [] for method in methods}
+        scores: dict[Callable, list[tuple[float, float, float]]] = {m: [] for m in methods}
         for seed in range(options.seeds):
             designs = [qmc.LatinHypercube(n_in, seed=3 * seed + i) for i in range(3)]
             X, X_cheap, X_new = (
@@ -182,8 +183,8 @@ def main() -> None:
                 m, s = method(*tables, X_new)
                 seconds = time.perf_counter() - start
                 inside = bnn.metrics.coverage(truth, m, s)
-                found[method].append((bnn.metrics.rmse(truth, m) / truth.std(), inside, seconds))
-        for method, rows in found.items():
+                scores[method].append((bnn.metrics.rmse(truth, m) / truth.std(), inside, seconds))
+        for method, rows in scores.items():
             error, inside, seconds = np.mean(rows, axis=0)
             share = f"inside 95 % {inside:.2f}"
             print(f"{name}, {method.__name__}: error {error:.4f}, {share}, {seconds:.1f} s")

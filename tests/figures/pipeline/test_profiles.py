@@ -5,8 +5,15 @@ import copy
 import pytest
 import yaml
 
-from figures.pipeline.profiles import PROFILE_DIR, ProfileError, load_profile
+from figures.pipeline.profiles import (
+    OTHER_METHODS,
+    PRIOR_KNOWLEDGE,
+    PROFILE_DIR,
+    ProfileError,
+    load_profile,
+)
 from figures.pipeline.settings import PAPER_COUNTS
+from figures.report import Record
 
 
 def test_the_full_profile_has_the_published_sizes():
@@ -80,6 +87,20 @@ def test_a_custom_profile_has_sizes_of_a_study_only_in_its_own_section(profile_c
     path.write_text(yaml.safe_dump(profile_content | section))
     assert load_profile(path).other_methods.cases["outd"].count == 10
     assert load_profile("quick").other_methods.cases["outd"].count == 8
+
+
+def test_sizes_of_a_study_are_checked_when_it_runs(profile_content, tmp_path):
+    """Other notebooks run with datasets that are too small for a study."""
+    path = tmp_path / "mine.yaml"
+    section = {"other_methods": {"cases": {"outd": {"design": "train_beta", "count": 11}}}}
+    path.write_text(yaml.safe_dump(profile_content | section))
+    profile = load_profile(path)
+    assert [profile.refusal(name) for name in profile.notebooks] == [""] * len(profile.notebooks)
+    assert profile.refusal(PRIOR_KNOWLEDGE) == ""  # it reads the datasets of the package
+    refusal = "other_methods.cases.outd.count = 11: must be at most datasets.train_beta = 10"
+    assert profile.refusal(OTHER_METHODS) == refusal
+    with pytest.raises(ProfileError, match=refusal):
+        Record(OTHER_METHODS, str(path), 1, str(tmp_path))
 
 
 UNSAFE = {
