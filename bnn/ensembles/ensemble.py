@@ -31,7 +31,7 @@ from bnn.gp.evidence.estimates import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
 from bnn.noise.given import rounding_of
-from bnn.noise.known import DataNoise, no_noise, noise_of_new
+from bnn.noise.known import DataNoise, is_whole, noise_of_new
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor, warn_of_constant
@@ -353,7 +353,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if keep_prior:
             return self._kept_networks(), self.noise_
         noise = likely_noise(self.noise, X, y, known)
-        if not no_noise(noise):
+        if not is_whole(known, noise, y.shape[1]):
             checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training
         return self._pretrained_for(X, y, noise, known), noise
 

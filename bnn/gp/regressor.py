@@ -100,8 +100,9 @@ class GPRegressor(PredictiveRegressor):
             a given prior at most 300, and a few more if an output or input rarely varies. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
             factor λ_i for each row. Its standard deviations are 13 to 21 % too small, see
-            StudentNoise. Noise that is too small for double precision, also zero, gets a nugget,
-            see `nugget_`.
+            StudentNoise. Zero means no noise but rounding errors of y, as of a deterministic
+            simulator; beside `noise_std` of `fit` it means no further noise. Noise that is too
+            small for double precision gets a nugget, see `nugget_`.
 
     Attributes:
         prior_: The given or estimated prior.

@@ -72,10 +72,6 @@ def noise_covariance(
             raise ValueError(f"noise = {values}: standard deviations {needed}")
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     shape = n_outputs, n_outputs
-    if values.shape == (1, 1) and isinstance(noise, list | tuple):
-        read = f"is read as a variance, standard deviation {abs(values[0, 0]) ** 0.5:.3g}"
-        other = "give one number for a standard deviation, or an array for a variance"
-        warnings.warn(f"noise = {noise!r:.60} {read}: {other}", NoiseWarning, stacklevel=2)
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
     mirrored = values.swapaxes(-2, -1)
@@ -89,6 +85,10 @@ def noise_covariance(
         raise ValueError(
             f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"
         )
+    if values.shape == (1, 1) and isinstance(noise, list | tuple):
+        read = f"is read as a variance, standard deviation {values[0, 0] ** 0.5:.3g}"
+        other = "give one number for a standard deviation, or an array for a variance"
+        warnings.warn(f"noise = {noise!r:.60} {read}: {other}", NoiseWarning, stacklevel=2)
     return values
 
 

@@ -126,7 +126,7 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
 
 
 def without_zeros(noise: Noise, y: Array) -> Noise:
-    """Replace standard deviations of zero by the rounding errors of the outputs.
+    """Replace noise of zero by the rounding errors of the outputs.
 
     Args:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
@@ -134,14 +134,19 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
 
     Returns:
         The noise. A standard deviation of zero becomes ε times the largest absolute value of its
-        output, where ε is the machine epsilon.
+        output, where ε is the machine epsilon. A variance of zero becomes the square of this, if
+        the covariances of its output are zero.
     """
     if isinstance(noise, HeteroscedasticNoise):
         return noise
-    deviations = as_array("noise", noise)
-    if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
+    values = as_array("noise", noise)
+    n_out = y.shape[1]
+    if values.shape == (n_out, n_out):
+        none = ~(values.any(axis=0) | values.any(axis=1))
+        return values + np.diag(np.where(none, rounding_of(y) ** 2, 0.0)) if none.any() else noise
+    if values.shape not in {(), (n_out,)} or not np.any(values == 0.0):
         return noise
-    return np.where(deviations == 0.0, rounding_of(y), deviations)
+    return np.where(values == 0.0, rounding_of(y), values)
 
 
 def rounding_of(y: Array) -> Array:

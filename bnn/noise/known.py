@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._text import Short
-from bnn._validation import LARGEST, Array, Ints, as_columns, as_finite
+from bnn._validation import LARGEST, Array, Ints, as_array, as_columns, as_finite
 from bnn.noise.given import Covariance, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import Noise
 from bnn.noise.student import StudentNoise
@@ -72,7 +72,8 @@ class DataNoise(Short):
             if std.shape[1] not in (1, shape[1]):
                 raise ValueError(f"noise_std has shape {std.shape}: must be {tuple(shape)}")
             for i, j in np.argwhere(std < SMALLEST)[:1]:
-                raise ValueError(f"noise_std = {std[i, j]:.3g} of row {i}: must be > {SMALLEST:g}")
+                needed = f"must be > {SMALLEST:g}; noise=0.0 of a GPRegressor means no noise"
+                raise ValueError(f"noise_std = {std[i, j]:.3g} of row {i}: {needed}")
             std = np.ascontiguousarray(np.broadcast_to(std, tuple(shape)))
         weights = None
         if sample_weight is not None:
@@ -153,6 +154,27 @@ def no_noise(noise: object) -> bool:
     )
 
 
+def is_whole(
+    known: DataNoise | None, noise: Noise | StudentNoise | str | None, n_outputs: int
+) -> bool:
+    """Return whether known standard deviations are the whole noise of data.
+
+    Args:
+        known: What is known of the noise of each datum.
+        noise: The setting of an estimator: None and zero, as one number, for each output or as a
+            covariance, add no noise.
+        n_outputs: Number of outputs.
+    """
+    if known is None or known.std is None:
+        return False
+    if noise is None:
+        return True
+    if isinstance(noise, str | StudentNoise) or callable(noise):
+        return False
+    values = as_array("noise", noise)
+    return values.shape in {(), (n_outputs,), (n_outputs, n_outputs)} and not values.any()
+
+
 def kept_noise(
     noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
 ) -> Covariance | StudentNoise:
@@ -166,8 +188,8 @@ def kept_noise(
     Returns:
         Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
     """
-    if isinstance(noise, np.ndarray) and no_noise(noise):
-        return np.zeros((n_outputs, n_outputs))
+    if isinstance(noise, np.ndarray) and noise.shape == (n_outputs, n_outputs) and no_noise(noise):
+        return noise
     return checked_tails(noise, n_inputs, n_outputs)
 
 

@@ -10,7 +10,13 @@ from bnn.gp.evidence.output_data import FEW
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
-from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, is_heavy_tailed, no_noise
+from bnn.noise.known import (
+    TAILS_ALONE,
+    DataNoise,
+    covariances_of_data,
+    is_heavy_tailed,
+    is_whole,
+)
 
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
 RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
@@ -27,8 +33,9 @@ def noise_beside_prior(
         return noise
     if heavy:
         return StudentNoise(likely_noise("constant", X, y))
-    model = likely_noise(noise, X, y, data_noise)
-    return model if no_noise(model) else without_zeros(model, y)
+    if is_whole(data_noise, noise, y.shape[1]):
+        return np.zeros((y.shape[1], y.shape[1]))
+    return without_zeros(likely_noise(noise, X, y, data_noise), y)
 
 
 def likely_noise(
@@ -37,10 +44,10 @@ def likely_noise(
     """Return the given noise, or estimate Gaussian noise from the evidence of data.
 
     None and "constant" give standard deviations, (n_out,), and "heteroscedastic" gives a
-    HeteroscedasticNoise. If the standard deviations of the data are known, None gives zeros,
-    (n_out, n_out). The estimate uses at most FEW rows, chosen at random.
+    HeteroscedasticNoise. If the standard deviations of the data are known, None and zero give
+    zeros, (n_out, n_out). The estimate uses at most FEW rows, chosen at random.
     """
-    if noise is None and data_noise is not None and data_noise.std is not None:
+    if is_whole(data_noise, noise, y.shape[1]):
         return np.zeros((y.shape[1], y.shape[1]))
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
@@ -82,8 +89,8 @@ def noise_of_training(
     """
     model = likely_noise(noise, X, y, data_noise)
     sizes = X.shape[1], y.shape[1]
-    zeros = data_noise is not None and no_noise(model)
-    kept = np.zeros(sizes[1:] * 2) if zeros else checked_noise(model, *sizes)
+    whole = is_whole(data_noise, model, y.shape[1])
+    kept = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
     covariances = covariances_of_data(kept, X, data_noise)
     warn_of_excess(covariances, y, stacklevel=7)
     return kept, covariances

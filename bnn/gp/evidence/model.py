@@ -48,8 +48,8 @@ from bnn.noise.known import (
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
+    is_whole,
     kept_noise,
-    no_noise,
 )
 
 COMPONENTS = 16  # most components of the prior
@@ -192,11 +192,10 @@ def _kind_or_noise(
     if isinstance(noise, str):
         check_option("noise", noise, (GAUSSIAN, *KINDS))
         return noise, None
-    std_known = data_noise is not None and data_noise.std is not None
-    if noise is None and not std_known:
-        return (GAUSSIAN if n_out > 1 or data_noise is not None else None), None
-    if noise is None or (std_known and no_noise(noise)):
+    if is_whole(data_noise, noise, n_out):
         return None, np.zeros((n_out, n_out))
+    if noise is None:
+        return (GAUSSIAN if n_out > 1 or data_noise is not None else None), None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)
         if noise.df != np.inf:

@@ -191,3 +191,80 @@ def test_scores_take_weights_and_no_deviations():
     np.testing.assert_array_equal(weighted.estimator_.data_noise_.weights, WEIGHTS[1:])
     with pytest.raises(ValueError, match="noise_std: must be None"):
         model.fit(X, curves, noise_std=np.ones(N))
+
+
+# Ways to give no noise for one output, and for two
+ZEROS_OF_ONE = [0.0, [0.0], np.zeros(1), [[0.0]], np.zeros((1, 1)), np.zeros((1, 1), dtype=int)]
+ZEROS_OF_TWO = [0.0, [0.0, 0.0], np.zeros((2, 2))]
+ONE = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+OPEN = bnn.GaussianProcessPrior(0.0, bnn.RBF(None, None))
+
+
+def fitted_prior(noise):
+    """Return a model whose prior was estimated under this noise."""
+    prior = bnn.evidence.fit_prior(X, Y[:, 0], noise, estimate="map", restarts=0)
+    return bnn.GPRegressor(prior, noise=noise)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("one_family", "few_draws")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda noise: bnn.GPRegressor(noise=noise),
+        lambda noise: bnn.GPRegressor(ONE, noise=noise),
+        lambda noise: bnn.GPRegressor(OPEN, noise=noise),
+        lambda noise: bnn.GPRegressor(mean=lambda x: x[:, 0], noise=noise),
+        fitted_prior,
+    ],
+    ids=["default", "prior", "open prior", "mean", "fit_prior"],
+)
+def test_zero_noise_is_no_noise_however_it_is_given(kind):
+    """The process goes through its data, new data have no noise, and all ways agree."""
+    first, *others = (kind(zero).fit(X, Y[:, 0]) for zero in ZEROS_OF_ONE)
+    np.testing.assert_allclose(first.predict(X), Y[:, 0], atol=1e-7)
+    expected = first.predict(NEW, return_std=True)
+    with_noise = first.predict(NEW, return_std=True, include_noise=True)
+    np.testing.assert_allclose(with_noise, expected, rtol=1e-9)
+    for model in others:
+        np.testing.assert_array_equal(model.predict(NEW, return_std=True), expected)
+
+
+@pytest.mark.parametrize("zero", ZEROS_OF_TWO, ids=str)
+def test_outputs_without_noise_agree_also_beside_one_with_noise(zero):
+    model = bnn.GPRegressor(PRIOR, noise=zero).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), Y, atol=1e-9)
+    expected = bnn.GPRegressor(PRIOR, noise=[0.0, 0.1]).fit(X, Y).predict(NEW, return_cov=True)
+    part = bnn.GPRegressor(PRIOR, noise=np.diag([0.0, 0.01])).fit(X, Y)
+    for found, wanted in zip(part.predict(NEW, return_cov=True), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@BRIEF
+@pytest.mark.parametrize("zero", ZEROS_OF_TWO, ids=str)
+@pytest.mark.parametrize("kind", [bnn.GPRegressor, bnn.AnchoredEnsemble])
+def test_zero_beside_known_noise_is_no_further_noise(kind, zero):
+    known = [small(kind, PRIOR, noise=noise).fit(X, Y, noise_std=STD) for noise in (None, zero)]
+    np.testing.assert_array_equal(*(m.predict(NEW, return_std=True) for m in known))
+    with pytest.raises(ValueError, match="add its variance"):
+        known[1].predict(NEW, return_std=True, include_noise=True)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("weights", [None, np.ones(N)], ids=["", "weights"])
+@pytest.mark.parametrize("zero", ZEROS_OF_ONE, ids=repr)
+@pytest.mark.parametrize(
+    "kind", [bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.VanillaEnsemble]
+)
+def test_ensembles_need_noise(kind, zero, weights):
+    prior = () if kind is bnn.VanillaEnsemble else (ONE,)
+    with pytest.raises(ValueError, match=r"^noise.*must be (> 0|positive definite)"):
+        small(kind, *prior, noise=zero).fit(X, Y[:, 0], sample_weight=weights)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((3, 3)), np.zeros((1, 2))], ids=str)
+@pytest.mark.parametrize("prior", [None, PRIOR], ids=["default", "prior"])
+@pytest.mark.parametrize("std", [None, STD], ids=["", "noise_std"])
+def test_zeros_of_another_shape_are_refused(wrong, prior, std):
+    with pytest.raises(ValueError, match=r"^noise has (3 entries|shape)"):
+        bnn.GPRegressor(prior, noise=wrong).fit(X, Y, noise_std=std)
