@@ -116,6 +116,23 @@ def test_j2_is_that_of_the_fast_solver(hardening, b_and_c, changed, loading):
         assert not found[:, 4:].any()
 
 
+@pytest.mark.usefixtures("fast_elements")
+@pytest.mark.parametrize("increments", [4, 32])
+def test_hardening_that_begins_steeply_converges_to_the_stress_of_the_fast_solver(increments):
+    """With c = 0.01 a plastic strain of 1e-200 has a tenth of the hardening of one."""
+    loading = Loading((0.02, None, None), increments=increments)
+    inputs = Inputs(0.3, 400.0, 400.0, 0.01)
+    plane = solve_rve(inputs, SMALL, loading, microstructure=TWO_FIBRES, fit=False, silent=True)
+    matrix = Material(
+        Isotropic(100.0, 0.3), "j2", {"yield_stress": YieldStress(400.0, 400.0, 0.01)}
+    )
+    general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading)
+    assert general.history["yielded_fraction"][-1] > 0.5
+    # Both halve increments that fail, but not the same ones.
+    found, expected = (each.history["stress"][:, 0] for each in (general, plane))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
 def test_six_components_contain_plane_strain():
     """The same with zz, xz and yz prescribed, in a cell whose displacement has three components."""
     plane = small(PAPER, Loading((0.01, None, None)), increments=3).history["stress"]
@@ -199,6 +216,29 @@ def test_thermal_strain_is_free_and_its_stress_is_held():
     held = small(phases, Loading((0.0,) * 6, temperature=-100.0), increments=1)
     expected = 100.0 * one.stiffness @ one.expansion
     np.testing.assert_allclose(held.history["stress"][-1] * TO_KELVIN, expected, atol=1e-8)
+
+
+def test_tension_after_cooling_of_an_elastic_cell_is_the_sum_of_both():
+    """Free cooling has the strain α ΔT; tension then begins there without stress.
+
+    Tension before cooling, with the strain of its end held, ends in the same state.
+    """
+    phases = Phases(Material(CARBON.matrix.elasticity), CARBON.fibres)
+    free = (None,) * 6
+    pull = (0.003, *free[1:])
+    cooled = Loading([free, pull], increments=2, temperature=[-100.0, -100.0])
+    pulled = Loading([pull, pull], increments=2, temperature=[0.0, -100.0])
+    constants = effective_constants(phases, TWO_FIBRES, resolution=2.0)
+    thermal = -100.0 * constants.expansion_per_K / [1, 1, 1, 2, 2, 2]
+    compliance = np.linalg.inv(1e3 * constants.stiffness_GPa)[:, 0] / [1, 1, 1, 2, 2, 2]
+    stress = (0.003 - thermal[0]) / compliance[0]
+    histories = [small(phases, loading).history for loading in (cooled, pulled)]
+    np.testing.assert_allclose(histories[0]["strain"][2], thermal, atol=1e-10)
+    np.testing.assert_allclose(histories[0]["stress"][2], 0.0, atol=1e-6)
+    for history in histories:
+        np.testing.assert_allclose(history["stress"][-1], stress * np.eye(6)[0], atol=1e-5)
+        strain = thermal + compliance * stress
+        np.testing.assert_allclose(history["strain"][-1], strain, atol=1e-9)
 
 
 def test_hookes_law_of_an_axis_in_the_plane():

@@ -15,6 +15,7 @@ from fe_data import (
     named_phases,
     solve_composite,
 )
+from fe_data.composite import rve
 from fe_data.composite.constants import Constants, bounds, homogenised, transversely_isotropic
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.geometry.microstructure import random_microstructure
@@ -85,6 +86,24 @@ def test_constants_by_direction_of_a_known_stiffness_are_those_of_its_material()
     assert found["nu_Ly"] == pytest.approx(0.4, rel=1e-8)
     assert found["G_xy_GPa"] == pytest.approx(12.0, rel=1e-8)
     assert found["G_Ly_GPa"] == pytest.approx(15.0 / 2.8, rel=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["fibres", "void"])
+@pytest.mark.parametrize("name", ["glass_epoxy", "boron_aluminium"])
+def test_moduli_of_the_default_mesh_err_by_less_than_3_per_mille(monkeypatch, name, kind):
+    """By comparison with a mesh three times as fine; simulated tension has the modulus too."""
+    micro = random_microstructure(0.2 if kind == "void" else 0.5, 1, 6)
+    micro = dataclasses.replace(micro, phases=kind)
+    phases = named_phases(name)
+    found = effective_constants(phases, micro)
+    pull = Loading((1e-5, *[None] * 5), increments=1)
+    stress = solve_composite(phases, micro, pull, tolerance=1e-9, silent=True).history["stress"]
+    assert stress[-1, 0] / 1e-2 == pytest.approx(found.by_direction["E_x_GPa"], rel=1e-6)
+    monkeypatch.setattr(rve, "_FINENESS", 3.0 * rve._FINENESS)
+    fine = dataclasses.asdict(effective_constants(phases, micro).constants)
+    for constant, value in dataclasses.asdict(found.constants).items():
+        assert value == pytest.approx(fine[constant], rel=3e-3), constant
 
 
 def expanding(matrix, fibres, ring):
