@@ -42,6 +42,7 @@ include_patterns = [
     "examples/*.md",
     "fe_data/**.md",
     "prior_study/*.md",
+    "studies/*/README.md",
     "docs/*",
     *NOTEBOOKS,
 ]

@@ -31,15 +31,16 @@ SHOWN = [  # methods in the table of the page; all are in the CSV
         "proper",
         "function",
         "function_evidence",
-        "sampled_evidence",
         "exact",
         "exact_evidence",
     )
 ]
-SHOWN_KNOWLEDGE = [
-    MODELS[name].label
-    for name in ("paper", "evidence", "covariance", "by_input", "fitted", "default")
-]
+SHOWN_SCORES = {  # columns of that table
+    0: "method",
+    4: "RMSE",
+    6: "ELPPD",
+    1: "RMSE, published data",
+}
 
 
 def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -87,11 +88,8 @@ def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, 
     return scores
 
 
-def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
-    """Return the scores of posteriors with more knowledge as a table.
-
-    Also return the scores of all estimators, with coverages, as CSV.
-    """
+def of_knowledge(known: Mapping[str, Any]) -> str:
+    """Return the scores of all estimators with more knowledge, with coverages, as CSV."""
     more = {
         in_words(case): {MODELS[name].label: row for name, row in rows.items()}
         for case, rows in known["rows"].items()
@@ -101,9 +99,7 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
         for case, rows in known["ensembles"].items()
     }
     every = {(words,): rows | single.get(words, {}) for words, rows in more.items()}
-    return grouped(more, OF_REFERENCE), long(
-        ("training_set",), every.items(), OF_REFERENCE | OF_INTERVALS
-    )
+    return long(("training_set",), every.items(), OF_REFERENCE | OF_INTERVALS)
 
 
 def of_selection(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
@@ -143,16 +139,8 @@ def some(table: Table, columns: Mapping[int, str], methods: Collection[str] = ()
 
 def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     """Return the text of each generated table, by page and name."""
-    knowledge, _ = of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {})
     return {
-        ROOT / "docs" / "findings_methods.md": {
-            "methods": some(of_methods(runs), {0: "method", 4: "RMSE", 6: "ELPPD"}, SHOWN),
-            "knowledge": some(
-                knowledge,
-                {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"},
-                SHOWN_KNOWLEDGE,
-            ),
-        },
+        ROOT / "docs" / "findings.md": {"methods": some(of_methods(runs), SHOWN_SCORES, SHOWN)},
     }
 
 
@@ -168,7 +156,7 @@ def files(runs: Runs) -> dict[Path, str]:
     return {
         tables / "active_learning.csv": of_selection(selected),
         tables / "methods.csv": long(("tables", "training_set"), methods.items(), SCORES),
-        tables / "knowledge.csv": of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {})[1],
+        tables / "knowledge.csv": of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {}),
     }
 
 

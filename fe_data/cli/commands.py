@@ -445,7 +445,7 @@ def compare(
         return OK
     largest, differing = check(*tables, tolerance)
     if not differing:
-        how = f"the largest difference is {largest:.1e}" if largest else "equal to the last bit"
+        how = f"the largest difference is {largest:.1e}" if largest else "bitwise equal"
         show(f"{path}: all rows agree with {reference}, {how}")
         return OK
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")

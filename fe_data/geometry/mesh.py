@@ -399,7 +399,7 @@ def smallest_jacobian(nodes: Floats) -> float:
 
 
 def _match_edges(points: Floats, height: float) -> tuple[Floats, Ints]:
-    """Pair nodes of opposite edges, and make their coordinates equal to the last bit."""
+    """Pair nodes of opposite edges, and make their coordinates bitwise equal."""
     points = points.copy()
     image_of = np.arange(len(points))
     for axis in (0, 1):

@@ -25,12 +25,12 @@ from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
 REPRODUCED = "reproduced"
-OPEN = "open"
+UNDECIDED = "undecided"
 DIFFERS = "differs"
 NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown next to the paper's number, but its scatter is unknown
-SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
+SIGNS = {REPRODUCED: "✓", PARTLY: "~", UNDECIDED: "○", DIFFERS: "✗"}
 MANY_DIGITS = 30  # for smaller printed numbers ours are shown with one more decimal
 REBUILT = "full-rebuilt"  # folder of the run on our RVEs at the published inputs
 
@@ -104,7 +104,7 @@ def check(
         scatter: Standard deviation of a single result; None if unknown, which gives no verdict.
         comparable: Whether the run has the size of the paper.
         at_most: Upper limit of the scatter, if `scatter` is only a part of it. A difference between
-            the two tolerances is open.
+            the two tolerances is undecided.
 
     Returns:
         Our number with its verdict.
@@ -119,7 +119,7 @@ def check(
         verdict = NOT_COMPARABLE
     elif abs(ours.mean - float(printed)) > allowed:
         within = at_most is not None and _is_within(printed, ours, at_most)
-        verdict = OPEN if within else DIFFERS
+        verdict = UNDECIDED if within else DIFFERS
     else:
         verdict = REPRODUCED if says_something(printed, allowed) else NOT_COMPARABLE
     return Check(printed, ours.mean, ours.std, places, verdict, allowed)
@@ -216,12 +216,12 @@ class Comparison:
         """Verdict on a claim, by whether our numbers support it."""
         if not self.judged.paper_size:
             return dict.fromkeys((True, False, None), NOT_COMPARABLE)
-        return {True: REPRODUCED, False: DIFFERS, None: OPEN}
+        return {True: REPRODUCED, False: DIFFERS, None: UNDECIDED}
 
     @property
     def outcomes(self) -> dict[str, bool | None]:
-        """Outcomes of judged numbers, by row/column, and of claims, by id; None means open."""
-        met = {REPRODUCED: True, DIFFERS: False, OPEN: None}
+        """Outcomes of judged numbers, by row/column, and of claims, by id; None means undecided."""
+        met = {REPRODUCED: True, DIFFERS: False, UNDECIDED: None}
         outcomes = {
             f"{row}/{column}": met[each.verdict]
             for row, checks in self.rows.items()
@@ -242,19 +242,19 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the whole; reproduced if nothing differs and nothing is open."""
+        """Verdict on the whole; reproduced if nothing differs and nothing is undecided."""
         found = self.of_paper
         if False in found:
             return PARTLY if True in found else DIFFERS
         if not found:
             return NOT_COMPARABLE
-        return OPEN if None in found else REPRODUCED
+        return UNDECIDED if None in found else REPRODUCED
 
     @property
     def count(self) -> str:
-        """Numbers of comparisons that are reproduced, differ or are open, as text."""
+        """Numbers of comparisons that are reproduced, differ or are undecided, as text."""
         found = self.of_paper
-        words = {False: "different", None: "open"}
+        words = {False: "different", None: "undecided"}
         others = [f"{found.count(met)} {text}" for met, text in words.items() if met in found]
         return ", ".join([f"{found.count(True)} of {len(found)}", *others]) if found else ""
 

@@ -29,7 +29,7 @@ NOT_RUN = "no notebook has run here since the results were committed"
 OTHER = {"commit", "wall_time_s", "seed", "inputs_sha256", "config_sha256", "processor"}
 METADATA = re.compile(rb"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)  # of an SVG file
 CELL = re.compile(r"/tables/\d+/rows/")  # place of a table's cell in a metrics file
-WORDS = {True: "holds", False: "does not hold", None: "open"}
+WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Agreement:
         equal = count - sum(part.differing for part in self.parts)
         pictures = sum(part.pictures for part in self.parts)
         same = pictures - sum(len(part.other_pictures) for part in self.parts)
-        numbers = f"{equal} of {count} committed numbers are equal to the last bit"
+        numbers = f"{equal} of {count} committed numbers are bitwise equal"
         return f"{numbers}, {same} of {pictures} pictures show the same"
 
     @property

@@ -20,7 +20,7 @@ from figures.scores import write_json, written
 COLUMNS = ["what", "paper", "ours", "verdict"]
 CELLS = {"text-align": "left", "vertical-align": "top", "white-space": "pre-line"}
 LEFT = [{"selector": "th, td", "props": "text-align: left; white-space: pre-line"}]
-VERDICTS = {True: "✓ holds", False: "✗ does not hold", None: "○ open"}
+VERDICTS = {True: "✓ holds", False: "✗ does not hold", None: "○ undecided"}
 
 
 class Record:

@@ -105,7 +105,7 @@ def main(folders: list[Path]) -> None:
     write_json(SCORES, {"outside": outside, "rows": rows, "provenance": made})
     count = len(draws[0].cases[TRAINING_CASE])
     for claim in comparison_claims(rows, {TRAINING_CASE: count}):
-        verdict = {True: "holds", False: "does not hold", None: "open"}[claim.holds]
+        verdict = {True: "holds", False: "does not hold", None: "undecided"}[claim.holds]
         print(f"{claim.about}: {claim.claim}: {verdict}")
 
 

@@ -221,13 +221,13 @@ def title(problem: str) -> str:
     return f"{name}, {in_words(kind) if is_composite(problem) else kind}"
 
 
-def mark(problem: str) -> str:
-    """Return the mark of a problem: "*" (CHOSEN_BY), "†" (LOOKED_AT), "‡" (OF_COPIES) or ""."""
+def seen(problem: str) -> str:
+    """Return whether a problem was seen in development, or has rows twice, in words."""
     if problem.partition("/")[0] in CHOSEN_BY:
-        return "*"
+        return "used to choose the default"
     if problem in LOOKED_AT or is_composite(problem):
-        return "†"
-    return "‡" if problem in OF_COPIES else ""
+        return "seen in development"
+    return "with doubled rows" if problem in OF_COPIES else "not seen"
 
 
 def _place(problem: str) -> tuple:

@@ -20,7 +20,7 @@ from studies.scoreboard.comparison import (
     Gap,
     Rival,
     between,
-    mark,
+    seen,
     survive,
     title,
 )
@@ -188,9 +188,8 @@ def _group(problem: str, rival: Rival) -> str:
     """Return the kind of a comparison, which is a row of `kinds`."""
     others = "libraries" if rival.peer else "published scores"
     if is_composite(problem):
-        return f"{others}, on the composite (†)"
-    marked = mark(problem)
-    return f"{others}, on public sets {f'with {marked}' if marked else 'without a mark'}"
+        return f"{others}, on the composite ({seen(problem)})"
+    return f"{others}, on public sets {seen(problem)}"
 
 
 def _median_seconds(board: Board, rival: Rival) -> str:
@@ -317,7 +316,7 @@ BLOCKS = {"scoreboard": standing, "scoreboard-kinds": kinds, "peers": score_tabl
 
 def all_scores(board: Board) -> str:
     """Return scores, differences from ours, verdicts and times as CSV, by problem and estimator."""
-    header = ["problem", "marked", "given", "estimator", "splits"]
+    header = ["problem", "seen", "given", "estimator", "splits"]
     for score, (_, _, more) in SCORES.items():
         header += [
             score,
@@ -335,7 +334,7 @@ def _score_rows(board: Board) -> Iterator[list[str]]:
         for rival in board.rivals(problem):
             peer = rival.peer
             splits = str(len(board.values(problem, peer))) if peer else ""
-            row = [title(problem), mark(problem), rival.knows, rival.label, splits]
+            row = [title(problem), seen(problem), rival.knows, rival.label, splits]
             for score, (_, _, more) in SCORES.items():
                 own = rival.peer == OURS[rival.knows]
                 row += _numbers(_absolute(board, problem, rival, score))

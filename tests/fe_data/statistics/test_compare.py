@@ -88,7 +88,7 @@ def test_the_command_fails_where_rows_differ(tmp_path, capsys):
     assert main(["compare", *files, "--tolerance", "0.01"]) == 1
     assert "last bit" not in capsys.readouterr().out
     assert main(["compare", files[1], files[1], "--tolerance", "0"]) == 0
-    assert "equal to the last bit" in capsys.readouterr().out
+    assert "bitwise equal" in capsys.readouterr().out
 
 
 def test_rows_are_checked_one_by_one_and_named_by_their_index():

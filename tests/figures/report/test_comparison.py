@@ -14,10 +14,10 @@ from figures.report.comparison import (
     DIFFERS,
     NOT_COMPARABLE,
     NOT_JUDGED,
-    OPEN,
     PARTLY,
     REBUILT,
     REPRODUCED,
+    UNDECIDED,
     Metrics,
     Number,
     check,
@@ -82,9 +82,10 @@ def test_the_verdict_on_a_number_needs_equal_sizes_and_a_scatter(
 @pytest.mark.parametrize(
     ("holds", "expected", "count"),
     [([True], REPRODUCED, "1 of 1"), ([True, False], PARTLY, "1 of 2, 1 different"),
-     ([True, False, None], PARTLY, "1 of 3, 1 different, 1 open"),
-     ([False, None], DIFFERS, "0 of 2, 1 different, 1 open"),
-     ([True, True, None], OPEN, "2 of 3, 1 open"), ([None], OPEN, "0 of 1, 1 open"),
+     ([True, False, None], PARTLY, "1 of 3, 1 different, 1 undecided"),
+     ([False, None], DIFFERS, "0 of 2, 1 different, 1 undecided"),
+     ([True, True, None], UNDECIDED, "2 of 3, 1 undecided"),
+     ([None], UNDECIDED, "0 of 1, 1 undecided"),
      ([], NOT_COMPARABLE, "")],
 )  # fmt: skip
 def test_the_verdict_on_a_figure_follows_from_its_claims(holds, expected, count):
@@ -112,7 +113,7 @@ def test_the_published_tables_have_a_scatter_of_their_own(metrics):
 
 @pytest.mark.parametrize(
     ("ours", "verdict", "met"),
-    [(0.17, REPRODUCED, True), (0.19, OPEN, None), (0.24, DIFFERS, False)],
+    [(0.17, REPRODUCED, True), (0.19, UNDECIDED, None), (0.24, DIFFERS, False)],
 )
 def test_at_the_published_inputs_a_number_is_met_within_seeds_and_differs_beyond_draws(
     metrics, tmp_path, ours, verdict, met

@@ -53,7 +53,7 @@ def compared(tmp_path):
 
 def test_equal_numbers_are_counted(compared):
     found = compared(metrics(provenance=other_provenance()))
-    words = "6 of 6 committed numbers are equal to the last bit, 1 of 1 pictures show the same"
+    words = "6 of 6 committed numbers are bitwise equal, 1 of 1 pictures show the same"
     assert found.statement == words
     assert found.lines == []
 
@@ -70,7 +70,7 @@ def test_what_differs_is_named(compared):
         ),
         y=3,
     )
-    words = "3 of 6 committed numbers are equal to the last bit, 0 of 1 pictures show the same"
+    words = "3 of 6 committed numbers are bitwise equal, 0 of 1 pictures show the same"
     assert found.statement == words
     notebook, verdicts = found.lines
     assert notebook.startswith("00_method: 3 of 6 numbers differ")

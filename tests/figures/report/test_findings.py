@@ -11,7 +11,14 @@ from figures.composite import problem
 from figures.example_1d import ensembles
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
-from figures.report.comparison import DIFFERS, NOT_COMPARABLE, OPEN, PARTLY, REPRODUCED, compare
+from figures.report.comparison import (
+    DIFFERS,
+    NOT_COMPARABLE,
+    PARTLY,
+    REPRODUCED,
+    UNDECIDED,
+    compare,
+)
 from figures.report.tables import RUNS
 from figures.scores import Interval, as_interval, written
 from tests.figures.report.committed import metrics, ours, paragraphs, quoted, typed_run, verdicts
@@ -19,7 +26,7 @@ from tests.figures.report.committed import metrics, ours, paragraphs, quoted, ty
 README = "README.md"
 FINDINGS = "docs/findings.md"
 VERDICTS = "docs/verdicts.md"
-METHODS = "docs/findings_methods.md"
+METHODS = "docs/findings.md"
 CODE = "docs/published_code.md"
 NEXT = "docs/active_learning.md"
 LIMITS = "docs/limitations.md"
@@ -583,7 +590,7 @@ def test_what_is_reproduced():
     found = [entry.verdict for entry in entries.values()]
     checks = [met for entry in entries.values() for met in entry.of_paper]
     assert DIFFERS not in found
-    assert OPEN not in found
+    assert UNDECIDED not in found
     counts = f"{checks.count(True)} of {len(checks)} are met", f"{checks.count(False)} differ"
     quoted(README, "The paper is largely reproduced", *counts)
 
@@ -653,7 +660,7 @@ def test_what_the_article_concludes():
             ", Fig. 14", " and Fig. 14 are partly"
         ),
     )
-    quoted(VERDICTS, "Another 30 printed numbers are not counted", len(unjudged))
+    quoted(VERDICTS, "Another 30 reported numbers are not counted", len(unjudged))
     quoted(ARTICLE, "Limitations.", len(unjudged))
     six = metrics("04b_repeated_datasets", "full-rebuilt")  # simulations of the published inputs
     gain = written(as_interval(six.gains.rmse.all_outputs.gain), 3)

@@ -60,7 +60,7 @@ def test_the_findings_quote_the_table():
     double = metrics("04c_ablation").found.priors.lengths_double
     double = [written(double.rmse, 3), written(double.elppd, 0)]
     begin = "With equal knowledge the published ensemble is not as good"
-    quoted("docs/findings_methods.md", begin, *numbers, *double)
+    quoted("docs/findings.md", begin, *numbers, *double)
     quoted("article/article.typ", "The exact posterior of the paper's prior", *numbers[:2])
 
 
