@@ -109,7 +109,7 @@ bench: environment
 # All pages anew: a page that is not read again would not warn again.
 docs: environment
 	@$(CLEAN) build/docs
-	@$(CLEAN) --list build/docs --list build/doctrees --run $(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@$(CLEAN) --list build/docs --list build/doctrees --list docs/api --run $(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
 	@echo 'build/docs/index.html is written'
 
 # Only files that a run has listed or marked as its own, and that git ignores.

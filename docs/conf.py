@@ -15,6 +15,7 @@ from docutils.utils.math import latex2mathml
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from docs import api_pages
 from docs.gallery.pages import cards, sections
 
 project = "composite-bnn"
@@ -24,7 +25,8 @@ html_show_copyright = False
 html_css_files = ["site.css"]
 SCRIPTS = ("surrogate", "page")  # of docs/interactive
 html_static_path = ["site.css", *(f"interactive/{name}.js" for name in SCRIPTS)]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+autosummary_generate = False  # docs/api_pages.py writes the pages
 root_doc = "README"
 FETCHED = r'<script[^>]+src="(?:https?:)?//[^>]*>\s*</script>'
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
@@ -36,6 +38,9 @@ for pattern, results in (("notebooks/*.ipynb", "figures"), ("studies/*/*.ipynb",
         executed = folder / results / "full" / "notebooks" / path.name
         shown = executed if executed.is_file() else path
         NOTEBOOKS.append(shown.relative_to(ROOT).as_posix())
+TUTORIALS = sorted(
+    path.relative_to(ROOT).as_posix() for path in ROOT.glob("notebooks/tutorials/*.ipynb")
+)
 include_patterns = [
     "*.md",
     "bnn/*.md",
@@ -44,7 +49,9 @@ include_patterns = [
     "prior_study/*.md",
     "studies/*/README.md",
     "docs/*",
+    *(f"docs/api/{name}.rst" for name in api_pages.listed()),
     *NOTEBOOKS,
+    *TUTORIALS,
 ]
 exclude_patterns = [".*", "build", "data", "tests"]
 highlight_language = "none"
@@ -53,7 +60,12 @@ myst_enable_extensions = ["dollarmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
 html_math_renderer = "mathml"  # which browsers set without a script
-nb_execution_mode = "off"
+nb_execution_mode = "force"
+nb_execution_excludepatterns = NOTEBOOKS  # they show the committed run
+nb_execution_in_temp = True
+nb_execution_timeout = 600  # of a cell [s]
+nb_execution_raise_on_error = True
+nb_output_stderr = "remove"  # progress
 nb_ipywidgets_js = {}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say shapes and units
@@ -76,7 +88,9 @@ def complete(app, name, source):
         before, heading, after = source[0].partition("\n## ")
         source[0] = f"{before}\n{cards()}{heading[1:]}{after}"
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
-        source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
+        for kind, names in {"NOTEBOOKS": NOTEBOOKS, "TUTORIALS": TUTORIALS}.items():
+            text = text.replace(kind, "\n".join(names))
+        source[0] += text
     if name == "examples/README":
         source[0] += sections()
     if name == "docs/interactive":
@@ -154,6 +168,7 @@ def escape(app, what, name, value, options, lines):
 
 def setup(app):
     """Called by Sphinx."""
+    app.connect("config-inited", lambda *_: api_pages.write([*TUTORIALS, *NOTEBOOKS]))
     app.connect("source-read", complete)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("html-page-context", parts_that_open, priority=900)  # after furo

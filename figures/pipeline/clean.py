@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ".made"
-PLACES = ("data", "build", "dist", ".doit", "figures/*", "studies/*/results")
+PLACES = ("data", "build", "dist", "docs/api", ".doit", "figures/*", "studies/*/results")
 SHOWN = 10  # paths that are kept
 RECORD = re.compile(r"records/\d+/\d+\.npz")  # in the folder of a dataset
 LOCK = re.compile(r"\.lock(-\d+-of-\d+)?")

@@ -1,7 +1,9 @@
 """The site shows every public name and needs no network."""
 
 import importlib
+import inspect
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -11,32 +13,64 @@ from types import ModuleType
 import nbformat
 import pytest
 
+from docs import api_pages
 from docs.prose import cells
 from figures.pipeline.paths import REFERENCE, notebooks, results_folder
 
 ROOT = Path(__file__).parents[2]
-SHOWN = re.findall(
-    r"(?m)^\.\. automodule:: (\S+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
-)
 
 
 def public():
-    """The objects that the packages export, by the names that autodoc gives them."""
+    """The classes and functions that the packages and their public modules export."""
     found = {}
     for package in map(importlib.import_module, ("bnn", "fe_data")):
         for name in package.__all__:
             value = getattr(package, name)
-            key = value.__name__ if isinstance(value, ModuleType) else f"{package.__name__}.{name}"
-            found[key] = value
+            members = {f"{package.__name__}.{name}": value}
+            if isinstance(value, ModuleType):
+                names = getattr(value, "__all__", [n for n in vars(value) if n[0] != "_"])
+                here = {n: getattr(value, n) for n in names}
+                members = {f"{package.__name__}.{name}.{n}": v for n, v in here.items()}
+                members = {
+                    n: v
+                    for n, v in members.items()
+                    if inspect.isroutine(v) or inspect.isclass(v)
+                    if v.__module__.startswith(value.__name__)
+                }
+            found |= {n: v for n, v in members.items() if callable(v)}
     return found
 
 
-def test_the_reference_lists_both_packages_and_the_modules_that_they_export():
-    """Of a package autodoc shows what is in `__all__`, but neither modules nor what has no text."""
-    modules = {name for name, value in public().items() if isinstance(value, ModuleType)}
-    assert {"bnn", "fe_data"} | modules == set(SHOWN)
-    texts = {name: value.__doc__ for name, value in public().items() if "__version__" not in name}
-    assert [name for name, text in texts.items() if not text] == []
+def test_the_reference_lists_each_public_name_once():
+    """A name that the package and one of its modules export is listed once, under either."""
+    names = api_pages.listed()
+    assert len({*names}) == len(names)
+    listed = [pkgutil.resolve_name(name) for name in names]
+    assert [name for name, value in public().items() if value not in listed] == []
+    assert [name for name, value in zip(names, listed, strict=True) if not value.__doc__] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_used"),
+    [
+        ("bnn.GPRegressor", "model = bnn.GPRegressor().fit(X, y)", True),
+        ("bnn.GPRegressor", "from bnn import (\n    GPRegressor,\n)", True),
+        ("bnn.GPRegressor", "`GPRegressor(noise=0.0)` for simulators", True),
+        ("bnn.GPRegressor", "bnn.GPRegressors", False),
+        ("fe_data.law", "write `law: j2`, or `lawful`", False),
+        ("fe_data.law", "from bnn import law", False),
+        ("bnn.metrics.rmse", "bnn.metrics.rmse(y, mean)", True),
+        ("bnn.metrics.rmse", "the rmse of rmse()", False),
+    ],
+)
+def test_uses_of_a_public_name_are_recognised(name, text, is_used):
+    assert (api_pages.uses(name, text) is not None) is is_used
+
+
+def test_a_page_links_the_sections_and_examples_that_use_a_name():
+    text = api_pages.links("bnn.load", list(api_pages.sources([])))
+    assert "`How to use bnn <../../docs/bnn.html#save-and-load>`__" in text
+    assert "`Fit your own table <../../examples/README.html#fit-your-own-table>`__" in text
 
 
 @pytest.mark.slow
@@ -44,18 +78,37 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
     from sphinx.util.inventory import InventoryFile
 
     options = ["-q", "-E", "-W", "-c", "docs", "-d", str(tmp_path / "doctrees")]
+    options += ["-D", "nb_execution_mode=off"]  # `make docs` executes the tutorials
     command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     inventory = InventoryFile.loads((tmp_path / "site" / "objects.inv").read_bytes(), uri="")
     documented = {name for kind in inventory.data for name in inventory.data[kind]}
-    assert {name for name in public() if "__version__" not in name} <= documented
+    assert {*api_pages.listed()} <= documented
     asked = r"<(?:script|link|img|iframe|source)[^>]+(?:src|href)=\"?(?:https?:)?//[^>]*"
     pages = list((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 15
-    assert [re.findall(asked, page.read_text(encoding="utf-8")) for page in pages] == [[]] * len(
-        pages
-    )
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    assert {page for page, text in texts.items() if re.search(asked, text)} == set()
+    assert dead_links(texts) == []
+    index = (tmp_path / "site" / "searchindex.js").read_text(encoding="utf-8")
+    found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    page = found["docnames"].index("docs/api/bnn.GPRegressor")
+    assert found["titleterms"]["gpregressor"] == page  # the only page with it in its title
+    assert page in found["terms"]["noise_std"]
+
+
+def dead_links(texts: dict[Path, str]) -> list[str]:
+    """Links from a page of the reference whose page or section is missing."""
+    found = []
+    for page, text in texts.items():
+        if page.parent.name != "api":
+            continue
+        for name, section in re.findall(r'href="([^":#]+\.html)#?([^"]*)"', text):
+            target = texts.get((page.parent / name).resolve(), "")
+            if not target or (section and f'id="{section}"' not in target):
+                found.append(f"{page.name}: {name}#{section}")
+    return found
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
