@@ -92,10 +92,11 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
     assert {page for page, text in texts.items() if re.search(asked, text)} == set()
     assert dead_links(texts) == []
     index = (tmp_path / "site" / "searchindex.js").read_text(encoding="utf-8")
-    found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
-    page = found["docnames"].index("docs/api/bnn.GPRegressor")
-    assert found["titleterms"]["gpregressor"] == page  # the only page with it in its title
-    assert page in found["terms"]["noise_std"]
+    search = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    page = search["docnames"].index("docs/api/bnn.GPRegressor")
+    in_title = search["titleterms"]["gpregressor"]  # a number if one page alone has it there
+    assert page in (in_title if isinstance(in_title, list) else [in_title])
+    assert page in search["terms"]["noise_std"]
 
 
 def dead_links(texts: dict[Path, str]) -> list[str]:
