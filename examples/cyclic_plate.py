@@ -154,7 +154,7 @@ def cyclic_force(points):
     forces = [0.0]
     numbers = []
     for step in range(1, len(pulls)):
-        advance(step - 1, step, attempt, part=1)
+        advance(step - 1, step, attempt, segment=1)
         forces.append(last[1])
         numbers.append(len(reached_in))
     return np.array(forces), last[0], numbers
