@@ -470,8 +470,8 @@ def statistics(
 
     path = table_file(path)
     options.require_other(out, path)
-    cells = fe_data.load_table(path)
-    reduced = fe_data.replicate_statistics(cells)
+    rves = fe_data.load_table(path)
+    reduced = fe_data.replicate_statistics(rves)
     complete = np.hstack([reduced.X, reduced.field_values]).tolist()
     lost = different_inputs(path) - {*map(tuple, complete)}
     unfitted = lost & different_inputs(path, "unfitted")
@@ -479,14 +479,14 @@ def statistics(
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
-    show(f"wrote {out}: {inputs}, {len(cells)} RVEs")
+    show(f"wrote {out}: {inputs}, {len(rves)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
         say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
-    if failed := len(cells.failed):
+    if failed := len(rves.failed):
         what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
         return say(f"{what}: left out, see the column count", INCOMPLETE)
-    return INCOMPLETE if len(cells.unfitted) else OK
+    return INCOMPLETE if len(rves.unfitted) else OK
 
 
 @app.command()

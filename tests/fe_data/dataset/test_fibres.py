@@ -1,4 +1,4 @@
-"""Given fibres in files, and datasets whose cells have them."""
+"""Given fibres in files, and datasets whose RVEs have them."""
 
 import numpy as np
 import pytest

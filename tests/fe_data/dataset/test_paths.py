@@ -13,7 +13,7 @@ from fe_data.dataset.verify import verify
 from fe_data.files.csv_rows import TableError
 from fe_data.loading import Loading
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 SETTINGS = Settings(increments=10)
 DESIGN = named_design("train_beta", 3, count=5)
@@ -21,7 +21,7 @@ PATHS = [Loading([(x, None, None), (0.02, None, None)], increments=(3, 7)) for x
 
 
 def make(folder, loading=PATHS, **options):
-    options = {"jobs": 1, "silent": True, "simulator": AnalyticCell(), **options}
+    options = {"jobs": 1, "silent": True, "simulator": AnalyticRVE(), **options}
     return generate(DESIGN, SETTINGS, folder, loading=loading, **options)
 
 
