@@ -42,7 +42,7 @@ SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with th
 _SATURATION = 0.547
 _SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
-_CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
+CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
 _SAME = 1e-3  # in radii; two centres closer than this are one fibre that is listed twice
 FIBRES = "fibres"  # default phase of a fibre
 VOID = "void"  # phase of a hole in the mesh
@@ -258,7 +258,7 @@ class Microstructure(Short):
 
 def _require_in_sides(centres: Floats, height: float) -> None:
     """Raise a ValueError for centres far outside the RVE, which are probably in another unit."""
-    low, high = _CENTRES
+    low, high = CENTRES
     shares = centres / [1.0, height]
     outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
     if outside.size:
