@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import fe_data
-from fe_data.cli.commands import INTERRUPTED
 from fe_data.cli.main import main as run_command
+from fe_data.cli.messages import INTERRUPTED
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
 from figures.pipeline.clean import note
