@@ -26,7 +26,8 @@ from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
 from fe_data.files.reading import read_file
-from fe_data.geometry.microstructure import Microstructure, require_packable
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
