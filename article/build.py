@@ -100,7 +100,7 @@ def content() -> dict[str, Any]:
             name: {place: judged(entry) for place, entry in compare(run).items()}
             for name, run in runs.items()
         },
-        "cell": asdict(settings.Settings()) | {"min_spacing": spacing.SPACING},
+        "rve": asdict(settings.Settings()) | {"min_spacing": spacing.SPACING},
         "adam": asdict(TrainingSettings()),
         "signs": SIGNS,
         "example": profile.example_1d.model_dump(),
