@@ -37,7 +37,7 @@ from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
-from bnn.storage.values import NotStored, kept, same
+from bnn.storage.values import NotStored, as_stored, same
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -428,8 +428,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         stored = super().stored_fields()
         made_with = self.pretrained_with_
         if made_with is not None:
-            storable_values = {name: kept(value) for name, value in made_with.items()}
-            stored["fitted"]["pretrained_with_"] = storable_values
+            stored_values = {name: as_stored(value) for name, value in made_with.items()}
+            stored["fitted"]["pretrained_with_"] = stored_values
         return stored
 
     def check_restored(self) -> None:

@@ -40,7 +40,7 @@ from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
 from bnn.storage import storable
-from bnn.storage.values import NotStored, dataclass_fields, kept
+from bnn.storage.values import NotStored, as_stored, dataclass_fields
 from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
 
@@ -173,7 +173,7 @@ class Pretrained(Networks):
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the fields by name, as they are written to a file."""
-        return dataclass_fields(self) | {"prior": kept(self.prior)}
+        return dataclass_fields(self) | {"prior": as_stored(self.prior)}
 
 
 def pretrain(
