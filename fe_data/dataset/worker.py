@@ -171,9 +171,9 @@ class MaterialSimulator:
             return result
         from fe_data.composite.constants import effective_constants
 
-        cell = self.phases, rve.microstructure
+        fibres = rve.microstructure
         with warnings.catch_warnings(action="ignore"):  # `generate` warns once
-            homogenised = effective_constants(*cell, resolution=settings.resolution)
+            homogenised = effective_constants(self.phases, fibres, resolution=settings.resolution)
         further = dataclasses.asdict(homogenised.constants)
         further |= {name: getattr(homogenised, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
         further["transverse_misfit"] = homogenised.misfit
