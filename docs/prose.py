@@ -18,7 +18,9 @@ NO_PROSE = re.compile(
     r"```.*?```|<!--.*?-->|\$\$.*?\$\$|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
     re.DOTALL | re.MULTILINE,
 )
-SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n")
+SENTENCE_END = re.compile(
+    r"(?<=[.!?:])[*_)\"]*\s+(?=[A-Z0-9`*\[(])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n"
+)
 
 
 def sentences(text: str) -> Iterator[str]:
