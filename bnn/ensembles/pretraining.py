@@ -43,9 +43,10 @@ from bnn.storage import storable
 from bnn.storage.values import NotStored, as_stored, dataclass_fields
 from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
+from safe_files.help_page import ExplainedWarning
 
 
-class PriorRangeWarning(UserWarning):
+class PriorRangeWarning(ExplainedWarning):
     """Most of the data lie outside the range in which networks were fitted to the prior."""
 
 

@@ -16,14 +16,17 @@ from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
+from safe_files.help_page import ExplainedError, ExplainedWarning
 
 
-class DivergenceWarning(UserWarning):
+class DivergenceWarning(ExplainedWarning):
     """Some members have weights or losses that are not finite; they are left out."""
 
 
-class DivergenceError(RuntimeError):
+class DivergenceError(ExplainedError, RuntimeError):
     """The weights and losses of fewer than two members are finite."""
+
+    section = "warnings"
 
 
 # Number of weights in a group of members. With gradients and moments, four times as many numbers
