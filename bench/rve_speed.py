@@ -36,7 +36,7 @@ def time_cells() -> dict[str, float]:
         for seed in range(SEED, SEED + REPEATS)
     ]
     total = statistics.median(sum(seconds.values()) for seconds in stages)
-    medians = {name: statistics.median(each[name] for each in stages) for name in stages[0]}
+    medians = {name: statistics.median(seconds[name] for seconds in stages) for name in stages[0]}
     parts = {f"  of it {name} [s]": seconds for name, seconds in medians.items()}
     return {f"one cell with the solver {chosen_solver()} [s]": total, **parts}
 

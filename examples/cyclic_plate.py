@@ -151,13 +151,13 @@ def cyclic_force(points):
         reached_in.append(step)
         return 0.0
 
-    found = [0.0]
+    forces = [0.0]
     numbers = []
     for step in range(1, len(pulls)):
         advance(step - 1, step, attempt, part=1)
-        found.append(last[1])
+        forces.append(last[1])
         numbers.append(len(reached_in))
-    return np.array(found), last[0], numbers
+    return np.array(forces), last[0], numbers
 
 
 count = len(strains())

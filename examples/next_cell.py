@@ -56,10 +56,10 @@ while campaign.round <= options.rounds:
     campaign.tell(X, done[OUTPUTS])  # NaN if the RVE failed
     print(f"round {number}: {sum(map(len, campaign.rounds))} RVEs")
 tables = [options.data / f"{k:02}" / "dataset.csv" for k in range(len(campaign.rounds))]
-found = [
+frames = [
     pd.read_csv(path, float_precision="round_trip").assign(round=k) for k, path in enumerate(tables)
 ]
 write(
-    pd.concat(found).assign(std_after=campaign.deviations), options.data / "history.csv", b"index,"
+    pd.concat(frames).assign(std_after=campaign.deviations), options.data / "history.csv", b"index,"
 )
 save_picture(bnn.plots.plot_rounds(campaign.rounds, INPUTS), options.out)

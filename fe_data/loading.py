@@ -124,8 +124,8 @@ class Loading(Short):
             object.__setattr__(self, name, items)
         before: Any = None
         zeros: Any = (0.0,) * n
-        given: Any = (self.temperature or zeros, self.time or zeros)
-        others = zip(*given, strict=True)
+        columns: Any = (self.temperature or zeros, self.time or zeros)
+        others = zip(*columns, strict=True)
         vertices = zip(self.strain, self.stress, others, strict=True)
         for count, vertex in enumerate(vertices, start=1):
             wrong = _what_is_wrong(*vertex, before)
@@ -159,8 +159,8 @@ class Loading(Short):
 
     def as_dict(self) -> dict[str, Any]:
         """Attributes by name, for a file; temperature, time and angle only if they are given."""
-        given = dataclasses.asdict(self)
-        return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
+        values = dataclasses.asdict(self)
+        return {k: v for k, v in values.items() if k not in _ONLY_SOME or v is not None}
 
     @property
     def largest_strain(self) -> float:
@@ -230,9 +230,9 @@ def with_increments(loading: Loading, increments: int) -> Loading:
     return dataclasses.replace(loading, increments=counts)
 
 
-def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
+def _vertices(name: str, vertices: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
     """Convert one vertex or a sequence of vertices to tuples of three or six floats or None."""
-    path = objects(name, given)
+    path = objects(name, vertices)
     path = path[None] if path.ndim == 1 else path
     widths = (len(AXES), len(ALL_AXES))
     right = path.ndim == 2 and path.shape[1] in widths and path.size > 0
@@ -240,16 +240,16 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
         what = f"{name} of the loading must be three numbers xx, yy, xy at each vertex"
         what += f" or six, {', '.join(ALL_AXES)}"
         example = "(0.02, None, None)" if NoneType in kinds else "(0.0, 100.0, 0.0)"
-        raise ValueError(f"{what}, such as {example}: {given!r:.60}")
+        raise ValueError(f"{what}, such as {example}: {vertices!r:.60}")
     return tuple(tuple(v if v is None else number(name, v) for v in vertex) for vertex in path)
 
 
-def _numbers(name: str, given: Any, low: float, high: float) -> tuple[float, ...] | None:
+def _numbers(name: str, value: Any, low: float, high: float) -> tuple[float, ...] | None:
     """Convert one number, or one per vertex, to a tuple of floats between low and high."""
-    if given is None:
+    if value is None:
         return None
-    values = np.atleast_1d(objects(name, given)).tolist()
-    return tuple(require_between(f"{name} of the loading", each, low, high) for each in values)
+    values = np.atleast_1d(objects(name, value)).tolist()
+    return tuple(require_between(f"{name} of the loading", number, low, high) for number in values)
 
 
 def _what_is_wrong(strain: Any, stress: Any, others: Any, before: Any) -> str:

@@ -197,8 +197,8 @@ class PlaneStrainProblem(IncrementalProblem):
 
     def prescribe(self, x: Floats, t: float) -> None:
         """Write the prescribed mean strains at fraction t to unknowns x."""
-        given = np.delete(range(3), self.free)
-        x[len(x) - 3 + given] = (self.load(t) * [1.0, 1.0, 2.0])[given]
+        prescribed = np.delete(range(3), self.free)
+        x[len(x) - 3 + prescribed] = (self.load(t) * [1.0, 1.0, 2.0])[prescribed]
 
 
 @short
@@ -524,7 +524,7 @@ def _named(tensor: Floats) -> str:
     """Components of a tensor with their names; zero if they are small compared with the largest."""
     least = _NEGLIGIBLE * np.abs(tensor).max()
     values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
-    return ", ".join(f"{axes} {each:.4g}" for axes, each in zip(ALL_AXES, values, strict=False))
+    return ", ".join(f"{axes} {value:.4g}" for axes, value in zip(ALL_AXES, values, strict=False))
 
 
 def extrapolate(path: Sequence[tuple[float, Floats]], t: float) -> Floats:

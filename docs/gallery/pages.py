@@ -45,7 +45,7 @@ def cards() -> str:
 
 def sections() -> str:
     """A section for each example: purpose, command, picture, output and script."""
-    found = []
+    texts = []
     for name, words in ordered().items():
         script = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
         output = (ROOT / "docs" / "gallery" / f"{name}.txt").read_text(encoding="utf-8")
@@ -59,16 +59,16 @@ def sections() -> str:
             f"It prints\n\n```\n{output.strip()}\n```",
             f"```{{code-block}} python\n:caption: examples/{name}.py\n\n{body}\n```",
         )
-        found.append("\n\n".join(parts))
-    return "\n\n" + "\n\n".join(found) + "\n"
+        texts.append("\n\n".join(parts))
+    return "\n\n" + "\n\n".join(texts) + "\n"
 
 
 def ordered() -> dict[str, str]:
     """Examples with a picture that is kept, those without a card at the end under their names."""
     names = {path.stem: path.stem.replace("_", " ") for path in sorted(EXAMPLES.glob("*.py"))}
-    kept = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
+    drawn = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
     return {
-        name: words for name, words in (CARDS | names | CARDS).items() if name in kept & {*names}
+        name: words for name, words in (CARDS | names | CARDS).items() if name in drawn & {*names}
     }
 
 

@@ -93,7 +93,7 @@ def moments(functions: np.ndarray) -> dict[str, object]:
 
 def shown_cells() -> list[dict[str, object]]:
     """Simulated cells in few digits: inputs, properties and curve, and whether they were learnt."""
-    found = []
+    shown = []
     for name in SHOWN:
         table, stress = load(name)
         for inputs, outputs, curve in zip(table.inputs, table.outputs, stress, strict=True):
@@ -103,8 +103,8 @@ def shown_cells() -> list[dict[str, object]]:
                 "outputs": [float(f"{value:.5g}") for value in outputs],
                 "stress": curve[SHOWN_STRAINS].round().astype(int).tolist(),
             }
-            found.append(cell)
-    return found
+            shown.append(cell)
+    return shown
 
 
 def document() -> dict[str, object]:
@@ -125,7 +125,7 @@ def document() -> dict[str, object]:
         "outputs": outputs,
         "widths": list(members["vanilla"].architecture.widths),
         "noise": noise.tolist(),
-        "ensembles": {name: packed(each) for name, each in members.items()},
+        "ensembles": {name: packed(ensemble) for name, ensemble in members.items()},
         "curve": {
             "strain": strain.astype(float).tolist(),
             "mean": components.mean.tolist(),
@@ -136,7 +136,7 @@ def document() -> dict[str, object]:
         "cells": shown_cells(),
         "check": {
             "X": X.tolist(),
-            **{name: moments(each.sample(X)) for name, each in members.items()},
+            **{name: moments(ensemble.sample(X)) for name, ensemble in members.items()},
         },
     }
 

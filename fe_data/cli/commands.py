@@ -283,9 +283,9 @@ def rve(
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
-    given = inputs, chosen_microstructure, settings, out, chosen, xdmf
+    arguments = inputs, chosen_microstructure, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, lacking = run_rve(*given, chosen_solver, interphase, mesh, drop)
+        line, lacking = run_rve(*arguments, chosen_solver, interphase, mesh, drop)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
@@ -354,10 +354,10 @@ def constants(
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
         radius = 1.0 if void_radius is None else void_radius
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)
-        found = radii_of_voids(fibres)
-        if len(found) and abs(found[0] / radius - 1) > OTHER_RADIUS:
+        radii = radii_of_voids(fibres)
+        if len(radii) and abs(radii[0] / radius - 1) > OTHER_RADIUS:
             share = f"so that a whole number of them has the fraction {void_fraction:g}"
-            text = f"the radius of voids is {found[0]:.3g} mean fibre radii, not {radius:g}"
+            text = f"the radius of voids is {radii[0]:.3g} mean fibre radii, not {radius:g}"
             say(f"{text}, {share}", OK)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
@@ -415,9 +415,9 @@ def strengths(
             phases, strength, vf, seed, replicates, settings, drop, jobs, out
         )
     show(table)
-    failed = [each for each in samples if not each.is_reached]
-    for each in failed:
-        say(f"{each.loading}, seed {each.seed}: {each.reason}", OK)
+    failed = [sample for sample in samples if not sample.is_reached]
+    for sample in failed:
+        say(f"{sample.loading}, seed {sample.seed}: {sample.reason}", OK)
     if out is not None:
         show(f"wrote {out}")
     return INCOMPLETE if failed else OK
@@ -472,8 +472,8 @@ def statistics(
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
-    kept = np.hstack([reduced.X, reduced.field_values]).tolist()
-    lost = different_inputs(path) - {*map(tuple, kept)}
+    complete = np.hstack([reduced.X, reduced.field_values]).tolist()
+    lost = different_inputs(path) - {*map(tuple, complete)}
     unfitted = lost & different_inputs(path, "unfitted")
     if failed_inputs := lost - unfitted:
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
@@ -509,10 +509,10 @@ def curves(
     from fe_data.files.csv_rows import read_rows
 
     options.require_other(out, path, path / TABLE)
-    found = fe_data.load_curves(path)
-    fe_data.save_curves(found, out)
-    number = several(len(found.histories), "curve", "curves")
-    increments = sum(len(history["strain"]) - 1 for history in found.histories)
+    loaded = fe_data.load_curves(path)
+    fe_data.save_curves(loaded, out)
+    number = several(len(loaded.histories), "curve", "curves")
+    increments = sum(len(history["strain"]) - 1 for history in loaded.histories)
     show(f"wrote {out}: {number}, {increments} increments in all")
     if is_one_rve(path):
         return OK
@@ -562,8 +562,8 @@ def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None
     if phases is not None:
         fibres = phases.fixed_inputs["E_f_GPa"]
         matrix = phases.matrix.elasticity.modulus_across
-        known = [phases.matrix.first_yield(tension=each) for each in (True, False)]
-        value = min((each for each in known if each is not None), default=WEAKEST)
+        yields = [phases.matrix.first_yield(tension=tension) for tension in (True, False)]
+        value = min((stress for stress in yields if stress is not None), default=WEAKEST)
     for name, modulus in (("fibres", fibres), ("matrix", matrix)):
         if modulus > STIFFEST:
             unit = f"moduli are in GPa, and {modulus:g} MPa are {modulus / 1e3:g} GPa"
@@ -591,7 +591,7 @@ def _loadings(
     temperatures: list[Any] = [path.temperature or () for path in paths]
     if phases is not None and any(map(any, temperatures)):
         materials = (phases.matrix, phases.fibres, *phases.others.values())
-        if not any(each.elasticity.expansion.any() for each in materials):
+        if not any(material.elasticity.expansion.any() for material in materials):
             say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
         elif rigid := phases.without_expansion(["fibres", *phases.others]):
             what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"

@@ -51,8 +51,8 @@ def arrangement(fibres: Microstructure) -> str:
         largest = "" if np.ptp(radii) < 1e-9 else f" to {radii.max():.3g}"
         void += f" ({len(radii)} of {radii.min():.3g}{largest} mean fibre radii)"
     line = f"{len(fibres.radii)} inclusions: v_f {vf:.4f}{void}"
-    kept = ~fibres.is_void
-    solid = Microstructure(fibres.centres[kept], fibres.radii[kept], height=fibres.height)
+    solids = ~fibres.is_void
+    solid = Microstructure(fibres.centres[solids], fibres.radii[solids], height=fibres.height)
     if not len(solid.radii):
         return line
     nearest = solid.nearest_distances
@@ -69,21 +69,21 @@ def remove_earlier(out: Path) -> None:
 
 
 def write_constants(
-    found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
+    constants: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
 ) -> None:
     """Write constants, bounds, materials and fibres to a JSON file."""
-    bounds = {name: getattr(found, name) for name in ("lower", "upper")}
-    expands = found.expansion_per_K.any()
+    bounds = {name: getattr(constants, name) for name in ("lower", "upper")}
+    expands = constants.expansion_per_K.any()
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
-        "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "expansion_per_K": found.expansion_per_K.tolist() if expands else None,
-        "constants": dataclasses.asdict(found.constants),
-        "alpha_L_per_K": found.alpha_L_per_K if expands else None,
-        "alpha_T_per_K": found.alpha_T_per_K if expands else None,
-        "misfit": found.misfit,
-        "by_direction": found.by_direction,
-        **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
+        "stiffness_GPa": constants.stiffness_GPa.tolist(),
+        "expansion_per_K": constants.expansion_per_K.tolist() if expands else None,
+        "constants": dataclasses.asdict(constants.constants),
+        "alpha_L_per_K": constants.alpha_L_per_K if expands else None,
+        "alpha_T_per_K": constants.alpha_T_per_K if expands else None,
+        "misfit": constants.misfit,
+        "by_direction": constants.by_direction,
+        **{name: bound and dataclasses.asdict(bound) for name, bound in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,

@@ -28,10 +28,10 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
     """
     # command.main() would turn an interrupt into an error without its message.
     command = typer.main.get_command(app)
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings():
         warnings.showwarning = _say_warning
-        return _invoke(command, given, simulator)
+        return _invoke(command, words, simulator)
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -39,10 +39,10 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     say(message, OK)
 
 
-def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> int:
+def _invoke(command: Any, words: list[str], simulator: "Simulator | None") -> int:
     """Run a command and return its exit code; errors are printed as sentences."""
     try:
-        with memory_errors(), command.make_context("fe_data", given, obj=simulator) as context:
+        with memory_errors(), command.make_context("fe_data", words, obj=simulator) as context:
             return int(command.invoke(context))
     except typer.Exit as stop:  # after --help
         return stop.exit_code

@@ -151,14 +151,14 @@ def _without_fit(rve: RVESolution | MaterialRVE) -> str:
 
 def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:
     """Add the elastic anisotropy of given fibres to the summary, and describe it."""
-    found = anisotropy(rve)
+    moduli = anisotropy(rve)
     summary["anisotropy"] = {
-        "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "spread": found.spread,
-        "stiffest_deg": found.stiffest_deg,
-        "misfit": found.misfit,
+        "stiffness_GPa": moduli.stiffness_GPa.tolist(),
+        "spread": moduli.spread,
+        "stiffest_deg": moduli.stiffest_deg,
+        "misfit": moduli.misfit,
     }
-    largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
+    largest = f"{moduli.spread:.1%} above the smallest, at {moduli.stiffest_deg:g} degrees from x"
     return f"; largest elastic modulus in the plane {largest}"
 
 
@@ -280,8 +280,8 @@ def _summary(
     summary["phases"] = list(m.phases)
     summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
     summary |= {"height": m.height, "interphase": m.interphase}
-    for each in SETTINGS_OF_PHASES:
-        del summary["settings"][each]
+    for setting in SETTINGS_OF_PHASES:
+        del summary["settings"][setting]
     return summary
 
 
@@ -324,12 +324,13 @@ def _is_own(path: Path) -> bool:
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
-def _strength(found: Strength) -> str:
+def _strength(strength: Strength) -> str:
     """Describe a strength in words."""
-    what = "strength" if found.is_reached else "strength not reached, largest stress"
+    what = "strength" if strength.is_reached else "strength not reached, largest stress"
     return (
-        f"{what} {found.strength_MPa:.2f} MPa at a mean strain of {found.strain_at_strength:.5f}, "
-        f"{found.debonded_fraction:.1%} of the interfaces debonded"
+        f"{what} {strength.strength_MPa:.2f} MPa "
+        f"at a mean strain of {strength.strain_at_strength:.5f}, "
+        f"{strength.debonded_fraction:.1%} of the interfaces debonded"
     )
 
 
@@ -339,8 +340,8 @@ def describe(rve: SolvedRVE) -> str:
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
-        found = rve.solution.strength if isinstance(rve, MaterialRVE) else None
-        return mean if found is None else f"{_strength(found)}; at the end {mean}"
+        strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        return mean if strength is None else f"{_strength(strength)}; at the end {mean}"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

@@ -24,11 +24,15 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.settings import require_between, require_kind
 
-_STRENGTH = (1e-3, 1e5)  # MPa
-_TOUGHNESS = (1e-3, 1e6)  # J/m²
-_EXPONENT = (1.0, 10.0)
-_DIAMETER = (1e-2, 1e4)  # µm
-_STIFFNESS = (1e2, 1e14)  # N/mm³
+BOUNDS = {  # smallest and largest allowed values of the fields of `Interface`
+    "normal_strength_MPa": (1e-3, 1e5),
+    "shear_strength_MPa": (1e-3, 1e5),
+    "toughness_I_J_m2": (1e-3, 1e6),
+    "toughness_II_J_m2": (1e-3, 1e6),
+    "fibre_diameter_um": (1e-2, 1e4),
+    "exponent": (1.0, 10.0),
+    "stiffness_N_mm3": (1e2, 1e14),
+}
 # The default interface is as compliant as a layer of matrix of this thickness, in fibre diameters.
 _LAYER = 1e-3
 # Component of the mean strain, its final value, and the number of increments. All other components
@@ -77,16 +81,7 @@ class Interface(Short):
     stiffness_N_mm3: float | None = None
 
     def __post_init__(self) -> None:
-        bounds = {
-            "normal_strength_MPa": _STRENGTH,
-            "shear_strength_MPa": _STRENGTH,
-            "toughness_I_J_m2": _TOUGHNESS,
-            "toughness_II_J_m2": _TOUGHNESS,
-            "fibre_diameter_um": _DIAMETER,
-            "exponent": _EXPONENT,
-            "stiffness_N_mm3": _STIFFNESS,
-        }
-        for name, allowed in bounds.items():
+        for name, allowed in BOUNDS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, require_between(name, value, *allowed))

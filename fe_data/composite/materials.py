@@ -49,7 +49,7 @@ INTERPHASE = "interphase"  # name of the phase of a ring around each fibre
 _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
-_STRESS = (1e-3, 1e6)  # MPa
+STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
 INTERFACE = "interface"  # name of the cohesive law next to the phases
 _RESERVED = ("matrix", "fibres", "void", INTERFACE)
 
@@ -81,7 +81,7 @@ class YieldStress(Short):
     def __post_init__(self) -> None:
         for name in ("yield_stress_MPa", "b_MPa", "c"):
             object.__setattr__(self, name, number(name, getattr(self, name)))
-        require_between("yield_stress_MPa", self.yield_stress_MPa, *_STRESS)
+        require_between("yield_stress_MPa", self.yield_stress_MPa, *STRESS)
         require_kind("law", self.law, str)
         if self.law not in HARDENING_LAWS:
             allowed = ", ".join(HARDENING_LAWS)
@@ -193,7 +193,7 @@ class Material(Short):
         if known is None:
             return None
         what = f"first_yield of law {self.law!r:.60} (tension={tension})"
-        return require_between(what, known(self.parameters, tension), 0.0, _STRESS[1])
+        return require_between(what, known(self.parameters, tension), 0.0, STRESS[1])
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.

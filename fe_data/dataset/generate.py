@@ -240,13 +240,15 @@ def generate(
         storage.remove_leftovers(folder, indices)
         storage.make_places(folder, pending)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = _collected(folder, config, indices, len(design))
-        if not found.problems:
-            collection.write_tables(folder, config, found)
-    ours = {index: why for index, why in found.problems.items() if index in indices}
-    others = {index: why for index, why in found.problems.items() if index not in indices}
-    written = not found.problems
-    return GenerationSummary(len(pending), found.counts, others, ours, written, found.warnings)
+        collected = _collected(folder, config, indices, len(design))
+        if not collected.problems:
+            collection.write_tables(folder, config, collected)
+    ours = {index: why for index, why in collected.problems.items() if index in indices}
+    others = {index: why for index, why in collected.problems.items() if index not in indices}
+    written = not collected.problems
+    return GenerationSummary(
+        len(pending), collected.counts, others, ours, written, collected.warnings
+    )
 
 
 def _collected(
@@ -255,9 +257,9 @@ def _collected(
     """Read the records of all samples or, if any sample has no record, only of this shard."""
     samples = range(n_samples)
     absent = [i for i in samples if not storage.record_path(folder, i).exists()]
-    found = collection.collect(folder, config, indices if absent else samples)
-    found.problems |= dict.fromkeys(absent, "no record")
-    return found
+    collected = collection.collect(folder, config, indices if absent else samples)
+    collected.problems |= dict.fromkeys(absent, "no record")
+    return collected
 
 
 def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:

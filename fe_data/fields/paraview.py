@@ -148,16 +148,16 @@ def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats
 def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
     """The same fields as `_element_values`, for the general solver."""
     m = len(rve.cell.domain.triangles)
-    found = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
-    found |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
+    arrays = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
+    arrays |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
     for phase in rve.fields(step).values():
-        own = phase.elements
-        found["strain"][own] = _symmetric(_means(phase, phase.strain))
-        found["stress_MPa"][own] = _symmetric(_means(phase, phase.stress))
-        found["von_mises_MPa"][own] = _means(phase, von_mises(phase.stress))
+        rows = phase.elements
+        arrays["strain"][rows] = _symmetric(_means(phase, phase.strain))
+        arrays["stress_MPa"][rows] = _symmetric(_means(phase, phase.stress))
+        arrays["von_mises_MPa"][rows] = _means(phase, von_mises(phase.stress))
         if "p" in phase.state:
-            found["plastic_strain"][own] = _means(phase, phase.state["p"])
-    return found
+            arrays["plastic_strain"][rows] = _means(phase, phase.state["p"])
+    return arrays
 
 
 def _symmetric(values: Floats) -> Floats:
@@ -185,12 +185,12 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
     plastic = np.zeros(m)
     parts = (d.matrix, *d.fibres)
     stresses = (step.fields.matrix_stress, *step.fields.fibre_stress)
-    for material, (part, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
-        own = d.material == material
-        xx, yy, xy = _means(part, strain_at_points(part, u, step.x[-3:])).T
-        strain[own] = _tensors(xx, yy, 0 * xx, xy)
-        stress[own] = _tensors(*_means(part, at_points).T)
-        mises[own] = _means(part, von_mises(at_points))
+    for material, (phase, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
+        rows = d.material == material
+        xx, yy, xy = _means(phase, strain_at_points(phase, u, step.x[-3:])).T
+        strain[rows] = _tensors(xx, yy, 0 * xx, xy)
+        stress[rows] = _tensors(*_means(phase, at_points).T)
+        mises[rows] = _means(phase, von_mises(at_points))
     plastic[d.material == MATRIX] = _means(d.matrix, step.fields.plastic_strain)
     scalars = {"von_mises_MPa": mises, "plastic_strain": plastic}
     return {"strain": strain, "stress_MPa": stress, **scalars}

@@ -42,7 +42,7 @@ SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with th
 _SATURATION = 0.547
 _SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
-_CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
+CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
 _SAME = 1e-3  # in radii; two centres closer than this are one fibre that is listed twice
 FIBRES = "fibres"  # default phase of a fibre
 VOID = "void"  # phase of a hole in the mesh
@@ -132,8 +132,8 @@ class Microstructure(Short):
                 raise ValueError(f"E_GPa[{fibre}] = {moduli[fibre]:g} must be NaN for a void")
         object.__setattr__(self, "E_GPa", moduli)
 
-    def _require_apart(self, given: Floats) -> None:
-        """Raise a ValueError if fibres overlap; `given` are the centres as passed by the user."""
+    def _require_apart(self, centres: Floats) -> None:
+        """Raise a ValueError if fibres overlap; `centres` are as passed by the user."""
         radii = self.outer_radii
         distance = periodic_distances(self.centres, self.centres, self.height)
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
@@ -147,8 +147,8 @@ class Microstructure(Short):
             raise ValueError(f"{pair} overlap: {size}")
         kinds = ["void" if void else "fibre" for void in self.is_void]
         if distance[i, j] < _SAME * radii[i]:
-            x, y = given[i]
-            u, v = given[j]
+            x, y = centres[i]
+            u, v = centres[j]
             what = f"have one centre, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
             if kinds[i] == kinds[j]:
                 what = f"are one {kinds[i]} listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
@@ -156,10 +156,10 @@ class Microstructure(Short):
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
         # Shift from fibre j to its image nearest to fibre i; zero if this is fibre j itself.
         period = [1.0, self.height]
-        shift = np.round((given[i] - given[j]) / period) * period
+        shift = np.round((centres[i] - centres[j]) / period) * period
         if not shift.any():
             raise ValueError(f"{pair} overlap: {apart}")
-        x, y = given[j] + shift
+        x, y = centres[j] + shift
         raise ValueError(
             f"{pair} overlap across the edge of the periodic cell, where {kinds[j]} {j} comes "
             f"back at ({x:g}, {y:g}): {apart}"
@@ -258,7 +258,7 @@ class Microstructure(Short):
 
 def _require_in_sides(centres: Floats, height: float) -> None:
     """Raise a ValueError for centres far outside the RVE, which are probably in another unit."""
-    low, high = _CENTRES
+    low, high = CENTRES
     shares = centres / [1.0, height]
     outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
     if outside.size:
@@ -548,12 +548,12 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     if clearance >= least * radii.max():
         return m
     along_x, along_y = (_widest_gaps(tangents) for tangents in (offsets % 1.0).T)
-    found = []
+    points = []
     for x, half_x in along_x:
         for share, half_share in along_y:
             y, half_y = share * m.height, half_share * m.height
-            found.append((min(half_x, half_y, from_corner(x, y)), x, y))
-    best_clearance, x, y = max(found)
+            points.append((min(half_x, half_y, from_corner(x, y)), x, y))
+    best_clearance, x, y = max(points)
     if best_clearance <= clearance * (1 + 1e-9):  # no improvement
         return m
     return dataclasses.replace(m, centres=(m.centres - np.array([x, y])) % period)

@@ -106,8 +106,8 @@ def mean_field(
         )
     _check_modelled(outputs)
     X = _checked_inputs(inputs)
-    given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
-    others = {name: _checked_parameter(name, values) for name, values in given.items()}
+    parameters = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
+    others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
     try:
         columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
     except ValueError:
@@ -168,11 +168,14 @@ def strain_concentration(
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
     X = _checked_inputs(inputs)
-    given = [_checked_parameter("reference", reference), _checked_parameter("softening", softening)]
+    parameters = [
+        _checked_parameter("reference", reference),
+        _checked_parameter("softening", softening),
+    ]
     try:
-        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *given)
+        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *parameters)
     except ValueError:
-        shapes = f"reference {given[0].shape}, softening {given[1].shape}"
+        shapes = f"reference {parameters[0].shape}, softening {parameters[1].shape}"
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
     as_given = np.ones(vf.shape)
     even = np.zeros(vf.shape)
@@ -233,11 +236,11 @@ def _checked_inputs(inputs: ArrayLike) -> Floats:
 
 def _checked_parameter(name: str, values: ArrayLike) -> Floats:
     """Return a parameter of the model as an array; a ValueError if it is out of range."""
-    found = numbers(name, values)
+    array = numbers(name, values)
     low, high = BOUNDS[name]
-    for value in found[~((low <= found) & (found <= high))].tolist():
+    for value in array[~((low <= array) & (array <= high))].tolist():
         require_between(name, value, low, high)
-    return found
+    return array
 
 
 def _cells_of(
@@ -349,7 +352,7 @@ class RVEs(Short):
         dilatation, shear = self.shape(k, G)
         zero = np.zeros_like(k)
         volume = dilatation * dilatations[0]  # dilatation of the matrix
-        own = shear * shears[0]  # shear of the matrix
+        shear_m = shear * shears[0]  # shear of the matrix
         strain = [zero + 1, dilatation - 1, zero, zero]
         # σ_xx = k θ + 2 G γ,   σ_zz = ⟨λ θ⟩ with λ = K - 2G/3
         lame_m = self.K_m - 2 / 3 * G_m
@@ -357,8 +360,8 @@ class RVEs(Short):
         zz = self.mean((lame_m * volume, lame_f * dilatation * dilatations[1]))
         stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
         # ε_p = (1 - v_f) (1 - G_s / G_m) dev ε_m, with the strain ε_m of the matrix
-        deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
-        plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator]
+        deviator = [volume / 6 + shear_m, volume / 6 - shear_m, -volume / 3, zero]
+        plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * component for component in deviator]
         return (
             np.stack(strain, axis=-1),
             np.stack(stress, axis=-1),
@@ -406,14 +409,14 @@ class RVEs(Short):
         steps = last * np.arange(1, count + 1) / count
         grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
         _, strain = self.secant(grid + 0 * self.vf)
-        found = np.empty((*strain.shape[:-1], count))
+        moduli = np.empty((*strain.shape[:-1], count))
         for row in np.ndindex(strain.shape[:-1]):
-            found[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
-        return self.secant(np.exp(found))
+            moduli[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
+        return self.secant(np.exp(moduli))
 
     def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
         """Fit b_eff and c_eff of the averaged curve by least squares, like `fit_power_law`."""
-        _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
+        _, stress, plastic = (reached[..., None] * average for average in self.averages(G_s))
         excess = von_mises(stress) - self.settings.sigma_y0_MPa
         p = equivalent_strain(plastic)
         used = (excess >= 0) & (p > 0)

@@ -77,8 +77,10 @@ def collect_paths(folder: Path) -> Paths:
             raise TableError(f"{folder}, group {number} {what}")
     return Paths(
         inputs=np.array([group[0].inputs for group in groups.values()]),
-        strain=np.array([np.mean([each.strain for each in group], 0) for group in groups.values()]),
-        stress=np.array([[each.stress for each in group] for group in groups.values()]),
+        strain=np.array(
+            [np.mean([record.strain for record in group], 0) for group in groups.values()]
+        ),
+        stress=np.array([[record.stress for record in group] for group in groups.values()]),
         settings=settings,
     )
 

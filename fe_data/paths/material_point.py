@@ -127,7 +127,9 @@ class _General(stepping.IncrementalCell):
             none = np.zeros((cell.n + cell.size, 3))
             d_stress = self._differentiate(none, before)[0]
             for j, force in enumerate(forces):
-                cell.add_forces(force, {name: each[..., j] for name, each in d_stress.items()})
+                cell.add_forces(
+                    force, {name: derivative[..., j] for name, derivative in d_stress.items()}
+                )
         self.assemble_tangent()
         # K du = -(B t + ∂r/∂s ds)
         du = -K.solve_columns(t * K.border @ mean + forces[:, : cell.n].T)
@@ -144,11 +146,11 @@ class _General(stepping.IncrementalCell):
         stresses = {}
         variables = {}
         dt = self.state.time - before.time
-        for part in self.cell.inelastic:
-            name = part.name
+        for phase in self.cell.inelastic:
+            name = phase.name
             start = before.variables[name]
-            strain = self.cell.strain(part, self.x, self.state.temperature).reshape(-1, 6)
-            d_strain = [self.cell.strain(part, column, 0.0).reshape(-1, 6) for column in dx.T]
+            strain = self.cell.strain(phase, self.x, self.state.temperature).reshape(-1, 6)
+            d_strain = [self.cell.strain(phase, column, 0.0).reshape(-1, 6) for column in dx.T]
             changes = self._changes.get(name) or {
                 variable: np.zeros((*values.shape, 3)) for variable, values in start.items()
             }
@@ -396,8 +398,8 @@ class MaterialPoint(Short):
         self._answered = self._accepted
 
     def __reduce__(self) -> Any:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _restored, (given, self.state())
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _restored, (arguments, self.state())
 
 
 # What identifies an RVE in a state, and what differs if it is not equal
@@ -432,8 +434,8 @@ def _checksum(data: bytes) -> Ints:
     return np.frombuffer(hashlib.sha256(data).digest(), np.uint8)
 
 
-def _restored(given: dict[str, Any], state: Stored) -> MaterialPoint:
+def _restored(arguments: dict[str, Any], state: Stored) -> MaterialPoint:
     """Build a point again, for `pickle` and `copy`."""
-    point = MaterialPoint(**given)
+    point = MaterialPoint(**arguments)
     point.restore(state)
     return point

@@ -143,8 +143,8 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
     few = statistics.count < 2
     if np.any(few):
         group = statistics.group[few][0]
-        known = f"group = {group} has 1 RVE with outputs"
-        raise ValueError(f"{known}, scatter needs 2: use --replicates")
+        few_rves = f"group = {group} has 1 RVE with outputs"
+        raise ValueError(f"{few_rves}, scatter needs 2: use --replicates")
     header = StatisticsColumns(statistics.output_names, statistics.fields).all
     std = statistics.std
     scale = np.where(std > 0, std, 1.0)

@@ -96,9 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--jobs", type=int, required=True, help="worker processes")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        return simulate(given.out, dict(given.designs), given.seed, given.jobs)
+        return simulate(options.out, dict(options.designs), options.seed, options.jobs)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (ValueError, OSError) as error:

@@ -29,7 +29,7 @@ FACTORISED = ("factorised", "generalised_normal")  # densities without correlati
 def variance_table(studies: Sequence[Study]) -> dict[str, dict[str, Interval]]:
     """Return Table 1: prior → group → variance of the demeaned weights over initialisations."""
     return over_repeats(
-        [{name: _variances(each) for name, each in s.results.items()} for s in studies]
+        [{name: _variances(result) for name, result in s.results.items()} for s in studies]
     )
 
 
@@ -79,7 +79,7 @@ def claims(studies: Sequence[Study]) -> list[Claim]:
             "Networks reproduce the realisations that they are fitted to: less than 5 % of the "
             "variance is unexplained",
             unexplained,
-            all_hold(is_below(each, _limit(0.05, each)) for each in unexplained.values()),
+            all_hold(is_below(share, _limit(0.05, share)) for share in unexplained.values()),
         ),
         Claim(
             "variance_grows",
@@ -94,7 +94,7 @@ def claims(studies: Sequence[Study]) -> list[Claim]:
             "Fig. 2",
             "Weights have heavy tails: the largest shape parameter β0 of all kernels is below 2",
             beta,
-            all_hold(is_below(each, _limit(2, each)) for each in beta.values()),
+            all_hold(is_below(exponent, _limit(2, exponent)) for exponent in beta.values()),
         ),
         _correlation_claim(weights),
         pattern_claim(weight_table(studies[0])),
@@ -165,9 +165,9 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
     """Return the claim that weights are correlated, compared with independent ones (Fig. 3)."""
     pairs = {}
     for name in "BD":
-        found = weights[name]["mean_correlation"]
+        correlations = weights[name]["mean_correlation"]
         level = weights[name]["null_correlation"]
-        pairs[name] = [*zip(found.values(), level.values(), strict=True)]
+        pairs[name] = [*zip(correlations.values(), level.values(), strict=True)]
     return Claim(
         "correlated",
         "Fig. 3",
@@ -256,7 +256,7 @@ def _singular_value_claims(
 def _singular_values(study: Study) -> dict[str, dict[int, float]]:
     """Return the singular values of one study: prior → index → value."""
     results = study.results.items()
-    return {name: dict(enumerate(each.statistics.singular_values)) for name, each in results}
+    return {name: dict(enumerate(result.statistics.singular_values)) for name, result in results}
 
 
 def _spread_claims(studies: Sequence[Study]) -> list[Claim]:

@@ -111,22 +111,22 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
     return sets
 
 
-def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
+def tune(method: str, training_set: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
     """Select the choices for a method by held-out RVEs, without and with the initial weights.
 
     First resampling, scaling and epochs are selected together, with few networks. Then the number
     of networks is selected, and finally the initial weights. For both methods, θ of the prior and
     the ranges for scaling by the data come from all training RVEs.
     """
-    n = len(given.cells)
+    n = len(training_set.cells)
     order = np.random.default_rng(trainer.seed).permutation(n)
-    held_out = given.cells[order[: max(1, round(HELD_OUT * n))]]
-    rest = given.cells[order[max(1, round(HELD_OUT * n)) :]]
+    held_out = training_set.cells[order[: max(1, round(HELD_OUT * n))]]
+    rest = training_set.cells[order[max(1, round(HELD_OUT * n)) :]]
     settings = trainer.settings
 
     @cache
     def density(tuned: Tuned) -> float:
-        members = given.train(trainer, method, tuned, rest)
+        members = training_set.train(trainer, method, tuned, rest)
         return normal_density(members.sample(held_out.X), held_out.y)
 
     published, _ = STARTS[method]
@@ -164,18 +164,18 @@ def judge_draw(
     first = Trainer(settings, seeds[0])
     sets = training_sets(draw, first)
     chosen = {
-        name: {method: tune(method, given, first) for method in METHODS}
-        for name, given in sets.items()
+        name: {method: tune(method, training_set, first) for method in METHODS}
+        for name, training_set in sets.items()
     }
     repeats = []
     for seed in seeds:
         trainer = Trainer(settings, seed)
         rows: dict[str, dict[str, EnsembleScores]] = {name: {} for name in sets}
-        for name, given in sets.items():
+        for name, training_set in sets.items():
             for method in METHODS:
                 rows_of_method = as_published(method, settings) | chosen[name][method]
                 judged = {
-                    tuned: judge(given.train(trainer, method, tuned), draw.test, reference)
+                    tuned: judge(training_set.train(trainer, method, tuned), draw.test, reference)
                     for tuned in set(rows_of_method.values())
                 }
                 for choice, tuned in rows_of_method.items():
@@ -193,10 +193,13 @@ def judge_draws(
 ) -> tuple[Rows, dict[str, dict[str, dict[str, int]]]]:
     """Score every row with one value per draw, and count how often each choice was selected."""
     seeds = np.reshape(seeds_of(seed, len(draws) * settings.repeats), (len(draws), -1)).tolist()
-    calls = [(draw, reference, settings, own) for draw, own in zip(draws, seeds, strict=True)]
-    found = side_by_side(judge_draw, calls)
-    rows = over_repeats([each for each, _ in found])
-    return rows, _counts([chosen for _, chosen in found])
+    calls = [
+        (draw, reference, settings, draw_seeds)
+        for draw, draw_seeds in zip(draws, seeds, strict=True)
+    ]
+    judged = side_by_side(judge_draw, calls)
+    rows = over_repeats([scores for scores, _ in judged])
+    return rows, _counts([chosen for _, chosen in judged])
 
 
 def _counts(

@@ -120,10 +120,10 @@ def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) ->
     }
     wrong = wrong_priors(theta)
     priors = {
-        name: judged(trainer.anchor(trainer.pretrain(each, count=settings.n_members), cells))
-        for name, each in wrong.items()
+        name: judged(trainer.anchor(trainer.pretrain(prior, count=settings.n_members), cells))
+        for name, prior in wrong.items()
     }
-    evidence = {name: log_evidence(each, cells) for name, each in wrong.items()}
+    evidence = {name: log_evidence(prior, cells) for name, prior in wrong.items()}
     begun = {
         name: judged(trainer.anchor(networks, cells, regulariser="none", initial_weights=start))
         for name, start in starts(networks, seed).items()
@@ -131,9 +131,9 @@ def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) ->
     sizes: dict[str, dict[str, EnsembleScores]] = {VANILLA: {}, ANCHORED: {}}
     for count in settings.members:
         name = f"members_{count}"
-        own = trainer.of_size(count)
-        sizes[VANILLA][name] = judged(own.vanilla(cells))
-        sizes[ANCHORED][name] = judged(own.anchor(largest.select(range(count)), cells))
+        sized = trainer.of_size(count)
+        sizes[VANILLA][name] = judged(sized.vanilla(cells))
+        sizes[ANCHORED][name] = judged(sized.anchor(largest.select(range(count)), cells))
     for width in settings.widths:
         name = f"width_{width}"
         hidden = (width,) * len(HIDDEN)
@@ -154,7 +154,10 @@ def run_draws(
     draws: Sequence[Draw], reference: Reference, settings: Ablation, seed: int
 ) -> Experiments:
     """Run all experiments, with one value per draw."""
-    own = seeds_of(seed, len(draws))
-    calls = [(draw, reference, settings, each) for draw, each in zip(draws, own, strict=True)]
-    found: Experiments = over_repeats(side_by_side(run_draw, calls))
-    return found
+    draw_seeds = seeds_of(seed, len(draws))
+    calls = [
+        (draw, reference, settings, draw_seed)
+        for draw, draw_seed in zip(draws, draw_seeds, strict=True)
+    ]
+    experiments: Experiments = over_repeats(side_by_side(run_draw, calls))
+    return experiments

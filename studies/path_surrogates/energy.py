@@ -35,11 +35,11 @@ def main() -> None:
         "python -m studies.path_surrogates.energy", description=__doc__
     )
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="training paths")
-    given = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     sets = data.load()
     models = {
-        n: fitted(part(sets.random_paths, n, 0), sets.repeated_random, 0) for n in given.sizes
+        n: fitted(part(sets.random_paths, n, 0), sets.repeated_random, 0) for n in options.sizes
     }
     for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
         print(f"{words}: share of laws that gain energy\n")
@@ -123,9 +123,9 @@ def gains(stress: np.ndarray, strain: np.ndarray, first: int) -> np.ndarray:
 
 def _directions(cells: int, rng: np.random.Generator) -> np.ndarray:
     """Draw unit strains xx, yy, xy (n, 3), with dilatations reduced to about a fifth."""
-    found = rng.standard_normal((cells, 3))
-    found[:, :2] -= 0.8 * found[:, :2].mean(axis=1, keepdims=True)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    strains = rng.standard_normal((cells, 3))
+    strains[:, :2] -= 0.8 * strains[:, :2].mean(axis=1, keepdims=True)
+    return strains / np.linalg.norm(strains, axis=1, keepdims=True)
 
 
 if __name__ == "__main__":

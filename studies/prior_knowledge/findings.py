@@ -115,11 +115,11 @@ def equivalents(rows: Rows, alone: float) -> dict[str, str]:
 
     The keys are numbers of training RVEs of the mean-field model, from 0 on.
     """
-    linear, own = (
+    linear, fitted = (
         {n: rows[f"ind{n}"][model].reference_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
     )
-    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | own).items()}
+    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | fitted).items()}
 
 
 def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -> list[Table]:

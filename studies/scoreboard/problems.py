@@ -90,8 +90,8 @@ def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[It
 def digest(*arrays: np.ndarray) -> str:
     """Return a checksum of the values of arrays, in this order."""
     code = 0
-    for each in arrays:
-        code = zlib.crc32(np.ascontiguousarray(each, dtype="<f8").tobytes(), code)
+    for array in arrays:
+        code = zlib.crc32(np.ascontiguousarray(array, dtype="<f8").tobytes(), code)
     return f"{code:08x}"
 
 
@@ -131,7 +131,7 @@ def _cells(every: list[Draw], case: str, number: int) -> Split:
     test = every[number].test
     table = load_designs(SHIPPED_TABLES, [REPEATED])[REPEATED]
     repeated = scaled(table)
-    given = {
+    arrays = {
         "X": train.X,
         "y": train.y,
         "X_test": test.X,
@@ -141,7 +141,7 @@ def _cells(every: list[Draw], case: str, number: int) -> Split:
         "groups": table.group,
     }
     rows = digest(train.X, train.y, test.X, test.y)
-    return Split(given, test.y, 1.0, LOG_UNITS, rows, partial(_fields, train.X, test.X))
+    return Split(arrays, test.y, 1.0, LOG_UNITS, rows, partial(_fields, train.X, test.X))
 
 
 def _fields(X: np.ndarray, X_test: np.ndarray) -> dict[str, np.ndarray]:

@@ -122,8 +122,8 @@ def bands(
         column[0].set(
             title=LABELS[name], xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=_stress(j)
         )
-        for axes, (n, each) in zip(column[1:], said.items(), strict=True):
-            _less_reference(axes, steps, reference, cell.stress[0, :, :, j], each[name], j)
+        for axes, (n, band) in zip(column[1:], said.items(), strict=True):
+            _less_reference(axes, steps, reference, cell.stress[0, :, :, j], band[name], j)
             axes.plot(steps, fields[name][0, :, j] - reference, **FIELDS)
             axes.set(title=f"from {n} training paths", xlabel="increment")
         if len(said) > 1:
@@ -171,7 +171,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
     colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for axes, (score, words) in zip(panels, headings.items(), strict=True):
         for i, (name, errors) in enumerate(rows.items()):
-            numbers = [getattr(each, score) for each in errors.values()]
+            numbers = [getattr(scored, score) for scored in errors.values()]
             axes.errorbar(
                 [n * 1.04 ** (i - 1.5) for n in errors],  # shifted, so that they do not overlap
                 [number.mean for number in numbers],
