@@ -1,5 +1,6 @@
 from .composite.constants import EffectiveConstants as EffectiveConstants
 from .composite.constants import effective_constants as effective_constants
+from .composite.damage import Damage as Damage
 from .composite.elasticity import Isotropic as Isotropic
 from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
 from .composite.interface import Interface as Interface

@@ -14,8 +14,9 @@ LONG_MESSAGE = 10_000  # characters
 
 
 def say(message: object, code: int) -> int:
-    """Print one sentence to stderr, and return the exit code `code`."""
-    print(f"fe_data: {shortened(message)}", file=sys.stderr)
+    """Print one sentence to stderr, with the notes of an error, and return the exit code `code`."""
+    sentence = "; ".join(map(str, [message, *getattr(message, "__notes__", [])]))
+    print(f"fe_data: {shortened(sentence)}", file=sys.stderr)
     return code
 
 

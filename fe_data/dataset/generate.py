@@ -262,11 +262,16 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
     for name in strengths:
         strength_loading(name)
     if strengths:
-        phases.require_interface()
+        phases.require_breakable()
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
-    elif not design.loadings and any(name.startswith(f"{INTERFACE}.") for name in design.fields):
-        raise ValueError("design has fields of the interface: give strengths, or fibres are bonded")
+    elif not design.loadings:
+        for name in design.fields:
+            if name.startswith(f"{INTERFACE}.") or ".damage." in name:
+                raise ValueError(
+                    f"design has {name}, a field of the interface or of damage: give strengths, "
+                    "because nothing breaks without them"
+                )
     return tuple(dict.fromkeys(strengths))
 
 

@@ -161,9 +161,8 @@ class MaterialSimulator:
         """Simulate an RVE; it has effective properties only without a loading path."""
         from fe_data.composite.properties import solve_material
 
-        # Effective properties are those of bonded fibres.
-        bonded = dataclasses.replace(self.phases, interface=None)
-        phases = bonded if loading is None else self.phases
+        # Effective properties are those of bonded fibres, without damage.
+        phases = self.phases.unbreakable() if loading is None else self.phases
         arguments = phases, inputs, microstructure, settings, loading
         rve = solve_material(*arguments, interphase=self.interphase, silent=True)
         result = self._with_strengths(rve.result(), rve.microstructure, settings)

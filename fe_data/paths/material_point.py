@@ -210,7 +210,7 @@ class MaterialPoint(Short):
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, the phases
-            have an interface, or settings of phases are combined with `phases`.
+            can break, or settings of phases are combined with `phases`.
         TypeError: If inputs, settings or phases have the wrong type.
 
     If the RVE cannot be meshed, a `SimulationError` is raised.
@@ -240,10 +240,10 @@ class MaterialPoint(Short):
         require_kind("phases", self.phases, Phases, NoneType)
         if self.phases is not None:
             require_no_phases(settings)
-            if self.phases.interface is not None:
+            if self.phases.can_break:
                 raise ValueError(
-                    "phases have an interface: a MaterialPoint has bonded fibres, as in "
-                    "dataclasses.replace(phases, interface=None)"
+                    "phases have an interface or damage: a MaterialPoint does not break, so give "
+                    "it phases.unbreakable()"
                 )
         general = self.phases is not None
         fibres = seed_or_fibres(self.seed, self.microstructure)

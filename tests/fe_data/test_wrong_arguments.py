@@ -89,6 +89,7 @@ OWN = {
     "law": {"parameters": {"yield_stress_MPa": (1.0, 1e6)}, "state": {"p": 0}},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
     "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
+    "Damage": {"onset": 0.1, "fracture_energy_J_m2": 10.0, "fibre_diameter_um": 7.0},
     "Phases": vars(GLASS),
     "load_phases": {"path": EXAMPLES / "paper.yaml"},
     "named_phases": {"name": "paper"},
