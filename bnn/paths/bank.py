@@ -222,8 +222,8 @@ class MaterialPointBasis(Short):
             ValueError: If an input with two equal bounds has another value.
         """
         x = scaled(X, self.bounds, self.inputs)
-        found: Array = column(X, self.inputs, "vf")[:, None] * np.column_stack([np.ones(len(X)), x])
-        return found
+        vf = column(X, self.inputs, "vf")[:, None]
+        return np.asarray(vf * np.column_stack([np.ones(len(X)), x]))
 
     def concentrations(self, X: Array) -> Array:
         """Evaluate the function `concentration`, and check its result.
@@ -316,8 +316,8 @@ class MaterialPointBasis(Short):
         p = np.empty((n, T))
         for t in range(T):
             step = torch.as_tensor(deviator[t].reshape(-1, 3))
-            found, history, _ = advance(step, history, matrix)
-            stress[:, t] = found.numpy().reshape(n, P, 3)
+            stress_of_step, history, _ = advance(step, history, matrix)
+            stress[:, t] = stress_of_step.numpy().reshape(n, P, 3)
             p[:, t] = history.p.numpy().reshape(n, P)[:, 0]
         return stress, p
 
