@@ -26,7 +26,8 @@ from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
 from fe_data.files.reading import read_file
-from fe_data.geometry.microstructure import Microstructure, require_packable
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
@@ -104,30 +105,8 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    rve: RVESolution | MaterialRVE
     try:
-        if isinstance(solver, tuple):
-            rve = solve_material(
-                solver[1],
-                cast(VolumeFraction, inputs),
-                microstructure,
-                settings,
-                loading,
-                interphase=interphase,
-                drop=drop,
-                keep_steps=xdmf,
-                partial=True,
-            )
-        else:
-            rve = solve_rve(
-                cast(Inputs, inputs),
-                settings,
-                loading,
-                solver=solver,
-                keep_steps=xdmf,
-                partial=True,
-                **as_arguments(microstructure),
-            )
+        rve = _solve(inputs, microstructure, settings, loading, xdmf, solver, interphase, drop)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
@@ -146,6 +125,26 @@ def run_rve(
             line += _add_anisotropy(rve, summary)
         _write(rve, summary, heading, out, xdmf, mesh)
     return line, "" if loading is not None else _without_fit(rve)
+
+
+def _solve(
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None,
+    keep_steps: bool,
+    solver: SolverName | tuple[str, Phases],
+    interphase: float,
+    drop: float,
+) -> RVESolution | MaterialRVE:
+    """Solve an RVE, as far as it goes, by the general solver if there is a material."""
+    choices: Any = {"keep_steps": keep_steps, "partial": True}
+    if isinstance(solver, tuple):
+        volume = cast(VolumeFraction, inputs)
+        choices |= {"interphase": interphase, "drop": drop}
+        return solve_material(solver[1], volume, microstructure, settings, loading, **choices)
+    choices |= as_arguments(microstructure)
+    return solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
 
 
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:

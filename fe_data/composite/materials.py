@@ -41,7 +41,7 @@ from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.composite.measured import Measured
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
-from fe_data.geometry.microstructure import spacing_of
+from fe_data.geometry.spacing import spacing_of
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS

@@ -23,7 +23,8 @@ from fe_data.composite.materials import (
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
-from fe_data.geometry.microstructure import VOID, require_packable
+from fe_data.geometry.microstructure import VOID
+from fe_data.geometry.spacing import require_packable
 from fe_data.loading import Loading
 from fe_data.progress import LOG_SECONDS, Lines, open_streams
 from fe_data.schema import INPUT_NAMES
