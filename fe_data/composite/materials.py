@@ -526,8 +526,8 @@ class Phases(Short):
     def fixed_inputs(self) -> dict[str, float]:
         """Inputs of an RVE that the phases determine: all except the volume fraction.
 
-        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are taken from the
-        parameter `yield_stress` of the matrix; they are 0 and 1 if this is not a `YieldStress`.
+        E_f_GPa is the modulus of the fibres across their axis. The parameter `yield_stress` of the
+        matrix gives b_m_MPa and c_m; they are 0 and 1 if this is not a `YieldStress`.
         """
         curve = self.matrix.parameters.get("yield_stress")
         b, c = UNUSED_B_AND_C

@@ -65,8 +65,8 @@ def mean_field(
 ) -> Floats:
     """Effective properties by mean-field homogenisation, for many inputs at once.
 
-    Four numbers of the model are fitted to simulated RVEs: the default of `fluctuation`, and three
-    numbers that convert the root mean square of the fibre stress into `p_sigma`.
+    Four numbers of the model are fitted to simulated RVEs. One is the default of `fluctuation`;
+    three convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. A fit to this curve gives b_eff and c_eff. They are within 20 % if
