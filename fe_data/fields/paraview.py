@@ -196,9 +196,9 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
     return {"strain": strain, "stress_MPa": stress, **scalars}
 
 
-def _means(part: Elements | PhaseFields, values: Floats) -> Floats:
+def _means(phase: Elements | PhaseFields, values: Floats) -> Floats:
     """Means (m, ...) over each element of values (m, q, ...) at its points."""
-    weights = part.weights / part.weights.sum(axis=1, keepdims=True)
+    weights = phase.weights / phase.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))
 
 
