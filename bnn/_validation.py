@@ -13,6 +13,7 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
 
 from bnn._tensors import is_tensor
+from safe_files.help_page import see
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
@@ -394,6 +395,8 @@ def check_device(device: str) -> None:
 
     n_devices = torch.cuda.device_count()
     if n_devices == 0:
-        raise ValueError(f"device = {device!r:.60}: this PyTorch sees no CUDA device, use 'cpu'")
+        raise ValueError(
+            f"device = {device!r:.60}: this PyTorch sees no CUDA device, use 'cpu'; {see('gpu')}"
+        )
     if int(device.partition(":")[2] or 0) >= n_devices:
         raise ValueError(f"device = {device!r:.60}: this PyTorch sees {n_devices} CUDA devices")

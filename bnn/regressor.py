@@ -35,13 +35,14 @@ from bnn._validation import (
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
+from safe_files.help_page import ExplainedWarning
 
 
-class ConstantInputWarning(UserWarning):
+class ConstantInputWarning(ExplainedWarning):
     """An input is constant in the data of `fit`, or later has a value other than this constant."""
 
 
-class ConstantOutputWarning(UserWarning):
+class ConstantOutputWarning(ExplainedWarning):
     """An output varies in the data of `fit`, but so little that it is predicted as a constant."""
 
 

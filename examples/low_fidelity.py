@@ -42,12 +42,12 @@ model = bnn.FunctionAnchoredEnsemble(
 )
 points = np.random.default_rng(0).uniform((0.05, 200.0), (0.40, 600.0), (200, 2))
 model.pretrain(points).fit(X, y)  # pre-trained where it will predict
-known = {"zeta uncertain": model}
+models = {"zeta uncertain": model}
 for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without": None}.items():
     smooth = bnn.evidence.fit_prior(X, y, 0.5, mean=mean)
-    known[name] = bnn.GPRegressor(smooth, noise=0.5).fit(X, y)
-for name, each in known.items():
-    mean, std = each.predict(X_new, return_std=True)
+    models[name] = bnn.GPRegressor(smooth, noise=0.5).fit(X, y)
+for name, fitted in models.items():
+    mean, std = fitted.predict(X_new, return_std=True)
     error = bnn.metrics.rmse(simulated, mean)
     inside = bnn.metrics.coverage(simulated, mean, std, noise=0.5)
     print(f"{name:17} RMSE {error:.2f} GPa, inside 95 % {inside:.2f}")

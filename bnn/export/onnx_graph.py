@@ -66,7 +66,7 @@ def to_onnx(
 
     The input x (n, n_in) and the outputs mean and std (n, n_out) have the units of the data and
     double precision. For a GPRegressor with N data the file contains an N × N matrix per component
-    and output, so it is larger than the C file, which computes these matrices. Needs the extra
+    and output. So it is larger than the C file, which computes these matrices. Needs the extra
     `onnx`.
 
     Args:

@@ -30,10 +30,10 @@ def path_to_c(
 
     The file includes only math.h, and its first comment describes how to call its functions. NAME
     computes one step of a member or of the posterior mean. From the old state and the strain at the
-    end of the step it computes the stress, the new state and the consistent tangent, which is
-    symmetric. A state has NAME_STATE numbers; zeros are the state at rest. Several threads may call
-    the functions at the same time. The spread of the members is the uncertainty of the weights that
-    remains after training, without the scatter between microstructures and without model error.
+    end of the step it computes stress, new state and consistent tangent (symmetric). A state has
+    NAME_STATE numbers; zeros are the state at rest. Several threads may call the functions at the
+    same time. The spread of the members is the uncertainty of the weights that remains after
+    training, without the scatter between microstructures and without model error.
 
     Args:
         model: A fitted ensemble.

@@ -1,13 +1,13 @@
 """Material points in place of an RVE: macroscopic strain → points of matrix and fibres → stress.
 
-An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks
-(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the RVE gives point
+An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks.
+(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023.) A strain path E(t) of the RVE gives point
 i the strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
 
     S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
 
 The points of the matrix carry the history, so that unloading and loops need no other memory. The
-transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the tangent is
+transpose makes the work of the RVE equal to the work of its points (Hill–Mandel). So the tangent is
 symmetric and no cycle gains energy. The weights of the points in the fibres sum to the volume
 fraction. A and w are given, for example by a mean-field model or a network. Strains [-] and
 stresses [MPa] are tensors xx, yy, xy under plane strain.

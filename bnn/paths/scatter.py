@@ -1,6 +1,6 @@
 """Scatter of the RVE stress between microstructures along a strain path.
 
-The variance of stress component j between microstructures with equal inputs on the same path
+Stress component j varies between microstructures with equal inputs on the same path. Its variance
 depends on the fibres and on the plastic strain of the matrix:
 
     σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
@@ -10,7 +10,7 @@ matrix is its von Mises stress divided by its initial yield stress, and 1 after 
 the scatter of an elastic RVE is proportional to its strain, and is zero at rest. The coefficients
 c_j come from a Gamma regression of the sample variances divided by u² (McCullagh & Nelder,
 Generalized Linear Models, 1989, chapter 8). The scatter is correlated along the path, as an
-Ornstein–Uhlenbeck process: the correlation of two steps is exp(-Δl / L), where Δl is the strain
+Ornstein–Uhlenbeck process. The correlation of two steps is exp(-Δl / L), where Δl is the strain
 travelled between the steps.
 """
 

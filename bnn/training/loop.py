@@ -16,14 +16,17 @@ from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
+from safe_files.help_page import ExplainedError, ExplainedWarning
 
 
-class DivergenceWarning(UserWarning):
+class DivergenceWarning(ExplainedWarning):
     """Some members have weights or losses that are not finite; they are left out."""
 
 
-class DivergenceError(RuntimeError):
+class DivergenceError(ExplainedError, RuntimeError):
     """The weights and losses of fewer than two members are finite."""
+
+    section = "warnings"
 
 
 # Number of weights in a group of members. With gradients and moments, four times as many numbers
@@ -113,8 +116,8 @@ def train(
 ) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
-    With minibatches of b points the data term is multiplied by N/b, so that the weight of the prior
-    does not depend on b, except with `batch_sums` in the settings. The objective is divided by N.
+    With minibatches of b points the data term is multiplied by N/b (except with `batch_sums` in the
+    settings). So the weight of the prior does not depend on b. The objective is divided by N.
     Adam's steps do not depend on such a factor, apart from the influence of epsilon.
 
     Args:

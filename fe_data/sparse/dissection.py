@@ -76,8 +76,8 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
         middle = start + np.count_nonzero(side == left)
         stack.append((start, middle, left))
         stack.append((middle, end - np.count_nonzero(side == 0), right))
-    found: Ints = lists[0]
-    return found
+    ordering: Ints = lists[0]
+    return ordering
 
 
 @compiled()
