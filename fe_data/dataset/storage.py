@@ -188,8 +188,8 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
         whole = stack.enter_context(_lock_file(folder / ".lock"))
         _lock(whole, folder, shared=total > 1)
         if total > 1:
-            part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
-            _lock(part, folder)
+            file = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
+            _lock(file, folder)
             _refuse_overlap(folder, shard)
         yield
 
