@@ -269,8 +269,8 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
         for name in design.fields:
             if name.startswith(f"{INTERFACE}.") or ".damage." in name:
                 raise ValueError(
-                    f"design has {name}, a field of the interface or of damage: give strengths, "
-                    "because nothing breaks without them"
+                    f"design has {name}, one of the fields of the interface or of damage: give "
+                    "strengths, because nothing breaks without them"
                 )
     return tuple(dict.fromkeys(strengths))
 
