@@ -82,6 +82,11 @@ def check_positive(**values: float) -> None:
     _check_numbers(values, lambda value: value > 0.0, "> 0")
 
 
+def check_above(limit: float, **values: float) -> None:
+    """Raise ValueError unless each of the named values is finite and above a limit."""
+    _check_numbers(values, lambda value: value > limit, f"> {limit:g}")
+
+
 def check_not_negative(**values: float) -> None:
     """Raise ValueError unless each of the named values is finite and >= 0."""
     _check_numbers(values, lambda value: value >= 0.0, ">= 0")
