@@ -203,6 +203,10 @@ def _kinds(values: object) -> set[str]:
 
 def as_array(name: str, values: ArrayLike) -> Array:
     """Return a float64 copy of values; ValueError unless they are real numbers, none masked."""
+    if type(values) is float or (
+        isinstance(values, list | tuple) and set(map(type, values)) == {float}
+    ):
+        return np.array(values)  # a search makes thousands of kernels of such parameters
     # A copy, because callers may later write other numbers into their arrays.
     check_real(**{name: values})
     _check_machine_integer(name, values)
