@@ -219,6 +219,6 @@ def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
     distance = np.abs(scaler.transform(values))
     i, j = np.unravel_index(distance.argmax(), distance.shape)
     if distance[i, j] > _FAR:
-        given = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
-        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {given}"
+        bounds = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
+        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {bounds}"
         warnings.warn(message, BoundsWarning, stacklevel=7)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import fe_data
-from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say, shortened
+from fe_data.cli.commands import app
+from fe_data.cli.messages import INCOMPLETE, INTERRUPTED, OK, REFUSED, say, shortened
 from fe_data.errors import SimulationError, memory_errors
 from safe_files.help_page import see
 

@@ -13,7 +13,7 @@ itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,8 +65,8 @@ def mean_field(
 ) -> Floats:
     """Effective properties by mean-field homogenisation, for many inputs at once.
 
-    Four numbers of the model are fitted to simulated RVEs: the default of `fluctuation`, and three
-    numbers that convert the root mean square of the fibre stress into `p_sigma`.
+    Four numbers of the model are fitted to simulated RVEs. One is the default of `fluctuation`;
+    three convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. A fit to this curve gives b_eff and c_eff. They are within 20 % if
@@ -108,30 +108,35 @@ def mean_field(
     X = _checked_inputs(inputs)
     parameters = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
     others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
-    try:
-        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
-    except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    columns = _broadcast(X, others)
     shape = columns[0].shape
     rows = [column.reshape(-1, 1) for column in columns]
     if needs_power_law := bool({"b_eff_MPa", "c_eff"} & set(outputs)):
-        _require_measured(_cells_of(settings, *rows))
+        _require_measured(_rves_of(settings, *rows))
     results = [np.empty((0, len(outputs)))]
     for start in range(0, len(rows[0]), _CHUNK):
-        cells = _cells_of(settings, *(row[start : start + _CHUNK] for row in rows))
-        results.append(_outputs(cells, outputs, needs_power_law))
+        rves = _rves_of(settings, *(row[start : start + _CHUNK] for row in rows))
+        results.append(_outputs(rves, outputs, needs_power_law))
     return np.concatenate(results).reshape(*shape, len(outputs))
 
 
-def _outputs(cells: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
+def _broadcast(X: Floats, others: Mapping[str, Floats]) -> tuple[Numbers, ...]:
+    """Return the inputs and other parameters as arrays of one shape; a ValueError names shapes."""
+    try:
+        return tuple(np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
+        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+
+
+def _outputs(rves: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
     """Compute the named outputs of RVEs with arrays (n, 1), (n, len(outputs))."""
-    E, nu = cells.elastic_constants()
-    G_s, reached = cells.increments()
-    p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
+    E, nu = rves.elastic_constants()
+    G_s, reached = rves.increments()
+    p_sigma = rves.share_above_threshold(G_s[..., -1:], reached[..., -1:])
     columns_by_name = {"E_eff_GPa": E / 1e3, "nu_eff": nu, "p_sigma": p_sigma}
     if needs_power_law:
-        b_eff, c_eff = cells.power_law(G_s, reached)
+        b_eff, c_eff = rves.power_law(G_s, reached)
         columns_by_name |= {"b_eff_MPa": b_eff, "c_eff": c_eff}
     return np.stack([columns_by_name[name] for name in outputs], axis=-1)
 
@@ -168,19 +173,13 @@ def strain_concentration(
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
     X = _checked_inputs(inputs)
-    parameters = [
-        _checked_parameter("reference", reference),
-        _checked_parameter("softening", softening),
-    ]
-    try:
-        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *parameters)
-    except ValueError:
-        shapes = f"reference {parameters[0].shape}, softening {parameters[1].shape}"
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    parameters = {"reference": reference, "softening": softening}
+    others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
+    vf, E_f, b, c, medium, soft = _broadcast(X, others)
     as_given = np.ones(vf.shape)
     even = np.zeros(vf.shape)
-    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
-    _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
+    rves = _rves_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
+    _, _, dilatations, shears = rves.linear(soft * rves.G_m, rves.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
         # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with dilatation θ and shear γ of the RVE
@@ -203,11 +202,11 @@ def _check_modelled(outputs: Sequence[str]) -> None:
             raise ValueError(f"outputs: the mean-field model has no {name!r:.60}; it has {allowed}")
 
 
-def _require_measured(cells: "RVEs") -> None:
+def _require_measured(rves: "RVEs") -> None:
     """Reject matrices that hardly harden; warn if b_eff and c_eff may differ much from RVEs."""
-    composite = cells.vf > 0
-    b = cells.b[composite]
-    c = cells.c[composite]
+    composite = rves.vf > 0
+    b = rves.b[composite]
+    c = rves.c[composite]
     if (b < _LEAST_HARDENING_MPa).any():
         raise ValueError(
             f"b_m_MPa times hardening = {b.min():g} is out of range: b_eff_MPa and c_eff need at "
@@ -243,7 +242,7 @@ def _checked_parameter(name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def _cells_of(
+def _rves_of(
     settings: Settings,
     vf: Floats,
     E_f: Floats,
