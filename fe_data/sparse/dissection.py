@@ -62,22 +62,39 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
         order, cut, boundary = _best_cut(indptr, indices, nodes, rank, part, number)
         if cut == 0:
             continue
-        part[order[:cut]] = left
-        part[order[cut:]] = right
+        for i in range(len(order)):
+            part[order[i]] = left if i < cut else right
         _separate(indptr, indices, order, boundary, part, left, right, work)
-        _separate(indptr, indices, order, order[part[order] == 0], part, right, left, work)
+        _separate(indptr, indices, order, _nodes_of(order, part, 0), part, right, left, work)
         # Reorder both lists: left part, right part, separator.
+        middle = start
+        last = start
         for axis in range(2):
-            v = nodes[axis].copy()
-            side = part[nodes[axis]]
-            parted = np.concatenate((v[side == left], v[side == right], v[side == 0]))
-            for i, node in enumerate(parted):
-                nodes[axis, i] = node
-        middle = start + np.count_nonzero(side == left)
+            before = nodes[axis].copy()
+            middle = start + _append_nodes(before, part, left, nodes[axis], 0)
+            last = start + _append_nodes(before, part, right, nodes[axis], middle - start)
+            _append_nodes(before, part, 0, nodes[axis], last - start)
         stack.append((start, middle, left))
-        stack.append((middle, end - np.count_nonzero(side == 0), right))
+        stack.append((middle, last, right))
     ordering: Ints = lists[0]
     return ordering
+
+
+@compiled()
+def _append_nodes(nodes: Ints, part: Ints, number: int, into: Ints, count: int) -> int:
+    """Write the nodes of a part behind the first `count` entries; return the new count."""
+    for v in nodes:
+        if part[v] == number:
+            into[count] = v
+            count += 1
+    return count
+
+
+@compiled()
+def _nodes_of(nodes: Ints, part: Ints, number: int) -> Ints:
+    """Return the nodes that belong to a part."""
+    chosen: Ints = np.empty(len(nodes), np.int32)
+    return chosen[: _append_nodes(nodes, part, number, chosen, 0)]
 
 
 @compiled()
@@ -106,8 +123,15 @@ def _best_cut(
                 best = cost
                 direction = candidate
                 place = cut
-    order = nodes[direction % 2].copy() if direction < 2 else nodes[direction % 2][::-1].copy()
-    return order, place, order[:place][last[direction, :place] >= place]
+    order: Ints = np.empty(n, np.int32)
+    boundary: Ints = np.empty(n, np.int32)
+    count = 0
+    for i in range(n):
+        order[i] = nodes[direction % 2, i if direction < 2 else n - 1 - i]
+        if i < place and last[direction, i] >= place:
+            boundary[count] = order[i]
+            count += 1
+    return order, place, boundary[:count]
 
 
 @compiled()
@@ -169,7 +193,8 @@ def _separate(
     for v in nodes:
         partner[v] = -1
         seen[v] = -1
-    part[boundary] = 0
+    for v in boundary:
+        part[v] = 0
     for v in boundary:
         queue[0] = v
         length = 1

@@ -114,6 +114,13 @@ def test_an_infeasible_request_is_refused_with_the_limit():
         random_microstructure(0.5, 0, min_spacing=1.14, void_fraction=0.1)
     given = {"min_spacing": 1.095, "void_fraction": 0.1}
     assert random_microstructure(0.5, 0, **given).porosity == pytest.approx(0.1)
+    # The default ends before the fibres freeze; a wider spacing than its least one can still fit.
+    default = (
+        r"vf = 0\.62 .*: 30 fibres with the default spacing.* <= 0\.6151" + advice + r"1\.077$"
+    )
+    with pytest.raises(ValueError, match=default):
+        random_microstructure(0.62, 1)
+    assert random_microstructure(0.62, 1, min_spacing=1.077).volume_fraction == pytest.approx(0.62)
     with pytest.raises(ValueError, match=r"vf = 0\.75 is out of range.* <= 0\.6151$"):
         random_microstructure(0.75, 0)  # too much for any spacing
     with pytest.raises(ValueError, match=r"void_fraction = 0\.4 is out of range: 30 fibres and 20"):
