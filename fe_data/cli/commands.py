@@ -390,7 +390,7 @@ def envelope(
 
     settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
     phases = options.phases(material)
-    _say_units(Settings(), 0.0, phases)
+    say_units(Settings(), 0.0, phases)
     with terminated_like_interrupted():
         samples, table = write_envelope(
             phases, vf, points, replicates, seed, settings, drop, jobs, out
