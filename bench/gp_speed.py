@@ -139,9 +139,9 @@ def rows_of_table(rows: int, repeats: int, points: int) -> list[list[str]]:
     )
     lines = []
     for i, work in enumerate(WORKS):
-        own = times[:, 0, i]
-        others = [spread(own / times[:, k, i]) for k in range(1, len(kinds))]
-        lines.append([f"{rows}", work, spread(own), *others])
+        ours = times[:, 0, i]
+        ratios = [spread(ours / times[:, k, i]) for k in range(1, len(kinds))]
+        lines.append([f"{rows}", work, spread(ours), *ratios])
     return lines
 
 

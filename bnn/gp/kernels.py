@@ -120,8 +120,10 @@ class Matern52(Stationary):
 
 def _decay(s: Array) -> Array:
     """Return exp(-s), (...), of s (...)."""
-    negative = np.asarray(np.negative(s))
-    return np.asarray(np.exp(negative, out=negative))
+    negative = np.negative(s)
+    # Only arrays have memory to reuse: not single numbers, nor the symbols of exports.
+    decay: Array = np.exp(negative, out=negative if isinstance(negative, np.ndarray) else None)
+    return decay
 
 
 @dataclass(repr=False)

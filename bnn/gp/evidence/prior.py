@@ -46,10 +46,10 @@ def fit_kernel_average(
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
     largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
     importance weights, tempered so that their effective number, 1 / Σ w², is at least eight. The
-    evidence of a family is estimated from its draws if these weights are reliable. A few draws
-    become the components of the mixture: as few as have, given the data, about the same means and
-    standard deviations of f as all draws together, and at most 16. As for `fit_prior`, the weights
-    of the mixture are posterior weights divided by the evidence of each component.
+    evidence of a family is estimated from its draws if these weights are reliable. A few draws, at
+    most 16, become the components of the mixture. Their number is the least that keeps means and
+    standard deviations of f, given the data. As for `fit_prior`, the weights of the mixture are
+    posterior weights divided by the evidence of each component.
 
     Above 300 data, searches use 300 of them, chosen at random, and then take at most six steps with
     all data. Heavy tails are tried first on these 300 and on outliers.
