@@ -17,7 +17,7 @@ Booleans = NDArray[np.bool_]
 T = TypeVar("T")
 WIDTH = 100  # characters per line of a short repr
 LINES = 5
-PART = 60  # characters of one value in a short repr
+LONGEST_VALUE = 60  # characters of one value in a short repr
 
 
 def _described(value: object) -> str:
@@ -69,7 +69,7 @@ def _one_line(value: object) -> str:
             return f"{len(value)} {kind.__name__.removesuffix('s')}s"
     text = " ".join(repr(value).split())
     unknown = type(value).__repr__ is object.__repr__  # it would print a memory address
-    return f"{type(value).__name__}(...)" if unknown or len(text) > PART else text
+    return f"{type(value).__name__}(...)" if unknown or len(text) > LONGEST_VALUE else text
 
 
 def keep_copies(record: object) -> None:

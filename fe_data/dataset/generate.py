@@ -406,9 +406,9 @@ class _Run:
             with self.progress, workers as run:
                 self._run_remaining(run)
         except KeyboardInterrupt:
-            raise GenerationInterrupted(f"interrupted: {self._kept()}") from None
+            raise GenerationInterrupted(f"interrupted: {self._finished()}") from None
         except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
-            raise GenerationError(f"stopped: {describe(error)}: {self._kept()}") from error
+            raise GenerationError(f"stopped: {describe(error)}: {self._finished()}") from error
 
     def _run_remaining(self, run: executors.Runner) -> None:
         while self.remaining:
@@ -450,7 +450,7 @@ class _Run:
             del self.remaining[index]
         self.progress.update()
 
-    def _kept(self) -> str:
+    def _finished(self) -> str:
         done = self.total - len(self.remaining)
         where = f"{self.total} samples are in {self.folder}"
         return f"{done} of {where}; run the same command again to continue"

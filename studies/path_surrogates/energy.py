@@ -18,7 +18,7 @@ from bnn.paths import StrainPathEnsemble
 from figures.markdown import markdown
 from studies.path_surrogates import data
 from studies.path_surrogates.estimators import fitted
-from studies.strain_paths.study import part
+from studies.strain_paths.study import subset
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
 RVES = 60
@@ -39,7 +39,7 @@ def main() -> None:
     torch.set_num_threads(1)
     sets = data.load()
     models = {
-        n: fitted(part(sets.random_paths, n, 0), sets.repeated_random, 0) for n in options.sizes
+        n: fitted(subset(sets.random_paths, n, 0), sets.repeated_random, 0) for n in options.sizes
     }
     for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
         print(f"{words}: share of laws that gain energy\n")

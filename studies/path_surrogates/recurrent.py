@@ -91,12 +91,12 @@ class RecurrentEnsemble:
         rng = np.random.default_rng(self.random_state)
         self._strain_scale = strain.std(axis=(0, 1))
         self._increment_scale = _increments(strain).std(axis=(0, 1))
-        mean_field = self._known(X, strain)
-        self._known_std = mean_field.std(axis=(0, 1))
+        mean_field = self._mean_field(X, strain)
+        self._mean_field_std = mean_field.std(axis=(0, 1))
         learnt = stress - mean_field
         self._mean = learnt.mean(axis=(0, 1))
         self._std = learnt.std(axis=(0, 1))
-        x = self._given(X, strain, mean_field)
+        x = self._features(X, strain, mean_field)
         y = torch.as_tensor((learnt - self._mean) / self._std, dtype=torch.float32)
         rows = parted(len(X), self.members, rng)
         torch.manual_seed(self.random_state)
@@ -124,26 +124,26 @@ class RecurrentEnsemble:
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation, (n, T, 3) [MPa]."""
-        mean_field = self._known(X, strain)
-        x = self._given(X, strain, mean_field)
+        mean_field = self._mean_field(X, strain)
+        x = self._features(X, strain, mean_field)
         with torch.no_grad():
             curves = self._network(x.expand(self.members, *x.shape)).double().numpy()
         curves = mean_field + self._mean + self._std * curves
         return curves.mean(axis=0), np.sqrt(curves.var(axis=0, ddof=1) + self.residual_variance_)
 
-    def _known(self, X: np.ndarray, strain: np.ndarray) -> np.ndarray:
+    def _mean_field(self, X: np.ndarray, strain: np.ndarray) -> np.ndarray:
         """Return the stress of the mean-field model, (n, T, 3) [MPa], or zeros without one."""
         if self.mean_field is None:
             return np.zeros_like(strain)
         return self.mean_field(X, strain)
 
-    def _given(self, X: np.ndarray, strain: np.ndarray, mean_field: np.ndarray) -> Tensor:
+    def _features(self, X: np.ndarray, strain: np.ndarray, mean_field: np.ndarray) -> Tensor:
         """Return scaled strain, increment, inputs and mean-field stress, (n, T, 10 or 13)."""
         low, high = BOUNDS
         x = np.repeat((2.0 * (X - low) / (high - low) - 1.0)[:, None], strain.shape[1], axis=1)
         scaled = [strain / self._strain_scale, _increments(strain) / self._increment_scale, x]
         if self.mean_field is not None:
-            scaled.append(mean_field / self._known_std)
+            scaled.append(mean_field / self._mean_field_std)
         return torch.as_tensor(np.concatenate(scaled, axis=2), dtype=torch.float32)
 
 

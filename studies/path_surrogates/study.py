@@ -11,7 +11,7 @@ from studies.path_surrogates.data import Sets
 from studies.path_surrogates.estimators import Estimator, Predicted, Training
 from studies.path_surrogates.scores import floor, scores
 from studies.results import Format, Results, is_count, is_numbers, is_text
-from studies.strain_paths.study import part
+from studies.strain_paths.study import subset
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
 REFERENCE = "reference"  # name in rows with the errors of the reference means and of zero stress
@@ -57,7 +57,7 @@ def _run(
 ) -> None:
     begin = time.process_time()
     # The mean-field model is not trained and has n = 0.
-    paths = part(sets.random_paths, n, draw) if n else sets.random_paths
+    paths = subset(sets.random_paths, n, draw) if n else sets.random_paths
     training = Training(paths, sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin

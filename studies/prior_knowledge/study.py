@@ -40,10 +40,11 @@ class Knowledge:
 PAPER = "of the paper"
 COVARIANCE = "one covariance"
 BY_INPUT = "by input"  # estimated, like COVARIANCE, from 20 inputs × 15 RVEs
-OWN = "by evidence"  # only from the training RVEs, one standard deviation per output
-FOUND = "found with the prior"
-FOUND_BY_INPUT = "by input, found with the prior"
-OF_REGRESSOR = {FOUND: None, FOUND_BY_INPUT: "heteroscedastic"}  # argument `noise` of GPRegressor
+FROM_EVIDENCE = "by evidence"  # only from the training RVEs, one standard deviation per output
+WITH_PRIOR = "found with the prior"
+WITH_PRIOR_BY_INPUT = "by input, found with the prior"
+# Argument `noise` of GPRegressor
+OF_REGRESSOR = {WITH_PRIOR: None, WITH_PRIOR_BY_INPUT: "heteroscedastic"}
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior from the evidence, the paper's noise", linear, PAPER),
@@ -54,10 +55,14 @@ MODELS = {
         "mean-field model from the evidence, input-dependent noise", about_fitted_fields, BY_INPUT
     ),
     "own": Knowledge(
-        "mean-field model and noise from the evidence, no further RVEs", about_fitted_fields, OWN
+        "mean-field model and noise from the evidence, no further RVEs",
+        about_fitted_fields,
+        FROM_EVIDENCE,
     ),
-    "default": Knowledge("GPRegressor(), default settings", None, FOUND),
-    "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', None, FOUND_BY_INPUT),
+    "default": Knowledge("GPRegressor(), default settings", None, WITH_PRIOR),
+    "default_by_input": Knowledge(
+        'GPRegressor(noise="heteroscedastic")', None, WITH_PRIOR_BY_INPUT
+    ),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles in weight space that are compared, of notebook 05
 
@@ -113,7 +118,7 @@ def posterior(
     """Return the exact posterior of a training set, from which noise may also be estimated."""
     if knowledge.noise in OF_REGRESSOR:
         return bnn.GPRegressor(noise=OF_REGRESSOR[knowledge.noise]).fit(train.X, train.y)
-    if knowledge.noise == OWN:
+    if knowledge.noise == FROM_EVIDENCE:
         noise = own_noise(train)
     prior = knowledge.fit(train, noise) if knowledge.fit else paper
     return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)

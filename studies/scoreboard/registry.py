@@ -15,8 +15,8 @@ FIELDS = "the data and a mean-field model"
 # The noise model of an estimator.
 ONE = "constant"
 BY_INPUT = "input-dependent"
-GIVEN = "given"
-FOUND = "estimated: constant, input-dependent or heavy-tailed"
+PRESCRIBED = "given"
+ESTIMATED = "estimated: constant, input-dependent or heavy-tailed"
 INTERVALS = "intervals only"
 
 
@@ -104,10 +104,10 @@ class Peer:
 
 
 PEERS = (
-    Peer("ours", "Default", FOUND, public=True, version=3),
+    Peer("ours", "Default", ESTIMATED, public=True, version=3),
     Peer("ours", "ExactConstant", ONE, public=True, version=2),
     Peer("ours", "ExactByInput", BY_INPUT, public=True, version=2),
-    Peer("ours", "FunctionAnchored", FOUND, public=True, splits=8, version=4),
+    Peer("ours", "FunctionAnchored", ESTIMATED, public=True, splits=8, version=4),
     Peer("scikit_learn", "GaussianProcess", ONE, public=True, version=2),
     Peer("scikit_learn", "Restarted", ONE, public=True),
     Peer("botorch", "SingleTask", ONE, public=True),
@@ -119,9 +119,9 @@ PEERS = (
     Peer("laplace", "Network", ONE, public=True),
     Peer("pytorch", "DeepEnsemble", BY_INPUT, public=True),
     Peer("mapie", "GradientBoosting", INTERVALS),
-    Peer("ours", "ExactPaper", GIVEN, NOISE, version=2),
-    Peer("ours", "Anchored", GIVEN, NOISE, version=2),
-    Peer("ours", "Vanilla", GIVEN, NOISE),
+    Peer("ours", "ExactPaper", PRESCRIBED, NOISE, version=2),
+    Peer("ours", "Anchored", PRESCRIBED, NOISE, version=2),
+    Peer("ours", "Vanilla", PRESCRIBED, NOISE),
     Peer("ours", "ExactReplicates", BY_INPUT, REPLICATES, version=2),
     Peer("hetgpy", "WithReplicates", BY_INPUT, REPLICATES),
     Peer("scikit_learn", "WithReplicates", BY_INPUT, REPLICATES),

@@ -25,7 +25,7 @@ from studies.scoreboard.scores import scores
 
 STAGES = (1, 4, 8, 24)  # numbers of splits: all estimators finish a stage before the next begins
 PATIENCE = 10  # a worker is stuck after this multiple of the allowed processor time
-GIVEN = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
 HASHES = ROOT / "hashes.txt"
 MADE = "# made by the scoreboard, which removes the folder when these packages change\n"
 
@@ -97,7 +97,7 @@ class Worker:
         """Start a new process."""
         peer = self.peer
         program = [self.python, Path(__file__).with_name("worker.py"), peer.source, peer.kind]
-        environment = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
+        environment = os.environ | ONE_THREAD | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
         with (self.folder / f"{peer.library}.log").open("a", encoding="utf-8") as errors:
             return subprocess.Popen(
                 [*map(str, program), str(self.limit)],

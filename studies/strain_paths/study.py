@@ -171,7 +171,7 @@ def _rms(values: np.ndarray) -> float:
 
 def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
     """Load the study with the sets of the package, and `reference_rves` RVEs of each test set."""
-    references = {name: part(load_paths(name), reference_rves, 0) for name in LABELS}
+    references = {name: subset(load_paths(name), reference_rves, 0) for name in LABELS}
     return Study(bank, scatter, load_paths("random"), references)
 
 
@@ -183,21 +183,21 @@ def typical(study: Study, name: str) -> int:
     return int(np.argsort(errors)[(len(errors) - 1) // 2])
 
 
-def part(paths: Paths, count: int, number: int) -> Paths:
-    """Return `count` of the paths; parts with another `number` have other paths."""
+def subset(paths: Paths, count: int, number: int) -> Paths:
+    """Return `count` of the paths; subsets with another `number` have other paths."""
     rows = slice(count * number, count * (number + 1))
     return Paths(paths.inputs[rows], paths.strain[rows], paths.stress[rows])
 
 
 def one(paths: Paths, row: int) -> Paths:
     """Select one of several paths."""
-    return part(paths, 1, row)
+    return subset(paths, 1, row)
 
 
 def draw(study: Study, count: int, number: int, seed: int) -> dict[str, Errors[float]]:
     """Return the errors of the posterior from one part of the random paths, by set."""
     with threadpool_limits(limits=1):
-        return study.errors(study.posterior(part(study.random_paths, count, number), seed))
+        return study.errors(study.posterior(subset(study.random_paths, count, number), seed))
 
 
 def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:

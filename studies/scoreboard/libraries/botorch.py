@@ -104,17 +104,17 @@ class Saas:
             self.fitted.append(SaasFullyBayesianSingleTaskGP(X, y[:, j : j + 1], **options))
             fit_fully_bayesian_model_nuts(self.fitted[-1], disable_progbar=True)
 
-    def each(self, X):
+    def of_draws(self, X):
         """Return the means and standard deviations of all draws, (2, draws, n, n_out)."""
         predictions = [moments(model, X) for model in self.fitted]  # (draws, n, 1)
         return np.transpose(predictions, (1, 2, 3, 0, 4))[..., 0]  # (2, draws, n, n_out)
 
     def predict(self, X):
         """Return mean and standard deviation of the mixture of all draws at X."""
-        mean, std = self.each(X)
+        mean, std = self.of_draws(X)
         return mean.mean(axis=0), np.sqrt((std**2).mean(axis=0) + mean.var(axis=0))
 
     def elppd(self, X, y):
         """Return the log density of y under this mixture, summed over rows and outputs."""
-        logs = norm.logpdf(y, *self.each(X))
+        logs = norm.logpdf(y, *self.of_draws(X))
         return (logsumexp(logs, axis=0) - np.log(len(logs))).sum()

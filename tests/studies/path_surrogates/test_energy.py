@@ -7,7 +7,7 @@ from bnn.paths import MaterialPointBasis
 from studies.path_surrogates import data
 from studies.path_surrogates.energy import AMPLITUDES, PRELOAD, cycled, cycles, gains
 from studies.path_surrogates.estimators import fitted
-from studies.strain_paths.study import part
+from studies.strain_paths.study import subset
 
 ENDS = np.array([[0.003, -0.001, 0.002], [0.0, 0.0, 0.004]])
 ABOUT = np.array([[0.02, 0.0, 0.0], [0.0, 0.01, 0.01]])
@@ -53,7 +53,7 @@ def test_mean_fields_which_are_plasticity_never_gain(preload):
 @pytest.mark.parametrize("n", [5, 100])
 def test_no_mean_and_less_than_a_hundredth_of_the_members_gain_at_any_amplitude(n):
     sets = data.load()
-    model = fitted(part(sets.random_paths, n, 0), sets.repeated_random, 0)
+    model = fitted(subset(sets.random_paths, n, 0), sets.repeated_random, 0)
     for amplitude in AMPLITUDES:
         means, members = cycled(model, amplitude)
         assert (means == 0.0).all()

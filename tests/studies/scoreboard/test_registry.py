@@ -15,7 +15,7 @@ VERSIONS = {
     "botorch.SingleTask": (1, "6121ce4a"),
     "botorch.Warped": (1, "9721a83f"),
     "botorch.MultiTask": (1, "8b9bde30"),
-    "botorch.Saas": (1, "d617630f"),
+    "botorch.Saas": (1, "6a3fc928"),
     "smt.Kriging": (1, "6b064c70"),
     "hetgpy.HeteroscedasticProcess": (1, "23f5ef3b"),
     "laplace.Network": (1, "c4972f79"),

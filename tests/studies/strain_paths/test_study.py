@@ -15,8 +15,8 @@ from studies.strain_paths.study import (
     Study,
     compare,
     load_study,
-    part,
     spread_of_theta,
+    subset,
     with_error,
 )
 
@@ -92,13 +92,13 @@ def test_members_scatter_as_theta_alone_does(study):
 
 
 def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_common(study):
-    parts = [part(study.random_paths, 3, number).inputs for number in range(2)]
-    np.testing.assert_array_equal(np.concatenate(parts), study.random_paths.inputs[:6])
+    subsets = [subset(study.random_paths, 3, number).inputs for number in range(2)]
+    np.testing.assert_array_equal(np.concatenate(subsets), study.random_paths.inputs[:6])
     rows = compare(study, [2, 5], draws=3, seed=0)
     assert [*rows] == [*LABELS]
     for errors in rows.values():
         assert [len(each.error.values) for each in errors.values()] == [3, 1]
-    first = study.errors(study.posterior(part(study.random_paths, 2, 0), 0))["reference_random"]
+    first = study.errors(study.posterior(subset(study.random_paths, 2, 0), 0))["reference_random"]
     assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
 
 
