@@ -59,14 +59,14 @@ from bnn.storage.values import as_stored
 # the evidence would make ρ too small.
 MEDIANS = (4.0, 0.05)
 SPREAD = 0.3
-_STEPS = 25  # least number of steps of a long path in training; closer steps are redundant
+_LEAST_STEPS = 25  # least number of steps of a long path in training; closer steps are redundant
 _OF_SOLVER = 0.01  # MPa, smallest standard deviation of data: the tolerance of the FE solver
-_LEAST = 1e-12  # lower bound of the utilisation, against division by zero
+_LEAST_UTILISATION = 1e-12  # lower bound of the utilisation, against division by zero
 _ELSEWHERE = -1e6  # strain travelled of steps at rest, which makes them uncorrelated with others
 # Warning threshold of the mean square of the whitened residuals. 1 is expected; the random paths
 # that ship with fe_data give 0.5 to 1.9.
 _MISFIT = 3.0
-_FAR = 1.5  # strains beyond this multiple of the largest training strain raise a warning
+_FAR_STRAIN = 1.5  # strains beyond this multiple of the largest training strain raise a warning
 
 
 class _Data(NamedTuple):
@@ -336,10 +336,10 @@ class StrainPathEnsemble(Short, StoredModel):
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
         groups = grouped(X, strain, self.bank.inputs)
         largest = max(float(np.abs(group.strain).max()) for group in groups)
-        if largest > _FAR * self.largest_strain_:
+        if largest > _FAR_STRAIN * self.largest_strain_:
             warnings.warn(
-                f"a strain of {largest:.3g} is more than {_FAR:g} times the largest of training, "
-                f"{self.largest_strain_:.3g}: the bands may be too narrow there",
+                f"a strain of {largest:.3g} is more than {_FAR_STRAIN:g} times the largest of "
+                f"training, {self.largest_strain_:.3g}: the bands may be too narrow there",
                 stacklevel=3,
             )
         return groups
@@ -392,7 +392,7 @@ class StrainPathEnsemble(Short, StoredModel):
         """Return the variance of δ plus `of_scatter` times that of ε, (n, T, 3) [MPa²]."""
         # At rest σ² / u is zero, because σ has the factor u.
         vf = column(X, self.bank.inputs, "vf")[:, None, None]
-        slower = vf * np.maximum(utilisation, _LEAST)[..., None]
+        slower = vf * np.maximum(utilisation, _LEAST_UTILISATION)[..., None]
         variance: Array = sigma**2 * (self.model_error**2 / slower + of_scatter)
         return variance
 
@@ -430,8 +430,8 @@ def _warn_of_misfit(residuals: Array) -> None:
 
 
 def _learnt_steps(n_steps: int) -> slice:
-    """Return equally spaced steps of a path with the last one, at least _STEPS of a long path."""
-    every = max(n_steps // _STEPS, 1)
+    """Return equally spaced steps of a path with the last one, at least 25 of a long path."""
+    every = max(n_steps // _LEAST_STEPS, 1)
     return slice((n_steps - 1) % every, None, every)
 
 

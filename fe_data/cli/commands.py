@@ -368,6 +368,42 @@ def strengths(
 
 
 @app.command()
+def envelope(
+    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    vf: Annotated[float, options.of_input("vf")],
+    out: Out,
+    points: Annotated[
+        int, Integer(help="directions of stress, from transverse tension to compression")
+    ] = 8,
+    replicates: Annotated[int, Integer(help="random microstructures per direction")] = 3,
+    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
+    n_fibres: options.NFibres = Settings.n_fibres,
+    min_spacing: options.MinSpacing = Settings.min_spacing,
+    resolution: options.Resolution = Settings.resolution,
+    drop: options.Drop = 0.2,
+    jobs: Annotated[
+        int | None, Integer(help="number of worker processes", show_default="all cores")
+    ] = None,
+) -> int:
+    """Write the failure envelope of transverse stress and longitudinal shear: table and figure."""
+    from fe_data.cli.envelope import write_envelope
+
+    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
+    phases = options.phases(material)
+    say_units(Settings(), 0.0, phases)
+    with terminated_like_interrupted():
+        samples, table = write_envelope(
+            phases, vf, points, replicates, seed, settings, drop, jobs, out
+        )
+    show(table)
+    failed = [sample for sample in samples if not sample.is_reached]
+    for sample in failed:
+        say(f"{sample.angle_deg:g} degrees, seed {sample.seed}: {sample.reason}", OK)
+    show(f"wrote {out}")
+    return INCOMPLETE if failed else OK
+
+
+@app.command()
 def compare(
     path: Dataset,
     reference: Annotated[
