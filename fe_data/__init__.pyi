@@ -1,5 +1,6 @@
 from .composite.constants import EffectiveConstants as EffectiveConstants
 from .composite.constants import effective_constants as effective_constants
+from .composite.damage import Damage as Damage
 from .composite.elasticity import Isotropic as Isotropic
 from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
 from .composite.interface import Interface as Interface
@@ -18,18 +19,18 @@ from .dataset.curves import load_curves as load_curves
 from .dataset.curves import save_curves as save_curves
 from .dataset.design import Design as Design
 from .dataset.design import design_from_file as design_from_file
-from .dataset.design import loadings_from_file as loadings_from_file
-from .dataset.design import microstructures_from_file as microstructures_from_file
 from .dataset.design import named_design as named_design
+from .dataset.fibre_file import microstructures_from_file as microstructures_from_file
 from .dataset.generate import GenerationError as GenerationError
 from .dataset.generate import GenerationInterrupted as GenerationInterrupted
 from .dataset.generate import GenerationSummary as GenerationSummary
 from .dataset.generate import generate as generate
+from .dataset.inputs_file import load_inputs as load_inputs
+from .dataset.loading_file import loadings_from_file as loadings_from_file
 from .dataset.record import CorruptRecordError as CorruptRecordError
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderLockedError as FolderLockedError
 from .dataset.table import Table as Table
-from .dataset.table import load_inputs as load_inputs
 from .dataset.table import load_table as load_table
 from .dataset.table import shipped_table as shipped_table
 from .dataset.verify import verify as verify
@@ -40,6 +41,7 @@ from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
 from .fields.mesh_file import save_mesh as save_mesh
 from .fields.paraview import save_fields as save_fields
+from .fields.paraview import save_interfaces as save_interfaces
 from .files.csv_rows import TableError as TableError
 from .geometry.microstructure import Microstructure as Microstructure
 from .geometry.microstructure import random_microstructure as random_microstructure

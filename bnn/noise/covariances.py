@@ -20,13 +20,14 @@ from bnn._validation import (
     as_finite,
     check_readable,
 )
+from safe_files.help_page import ExplainedWarning
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 NOMINAL = 0.95  # nominal coverage of the joint region of the outputs, which tests an estimate
 LEAST_COVERAGE = 0.85  # a lower actual coverage gives a NoiseWarning
 
 
-class NoiseWarning(UserWarning):
+class NoiseWarning(ExplainedWarning):
     """Noise that exceeds the scatter of the data, or comes from too few runs, or nested lists."""
 
 
@@ -194,8 +195,8 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
     """Return the covariance of the noise at n points as diagonal blocks.
 
     The argument is one covariance (n_out, n_out), or one per point. The result has n_out blocks
-    (n, n) for diagonal noise, or one block (n_out n, n_out n), in which entry j n + i is point i of
-    output j.
+    (n, n) for diagonal noise. Otherwise it has one block (n_out n, n_out n), in which entry
+    j n + i is point i of output j.
     """
     n_out = covariance.shape[-1]
     own = np.arange(n)

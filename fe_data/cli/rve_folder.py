@@ -19,14 +19,15 @@ from fe_data.composite.materials import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
-from fe_data.composite.rve import DROP
+from fe_data.composite.rve import DROP, CompositeSolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
-from fe_data.fields.paraview import replacing_fields, require_own_fields
+from fe_data.fields.paraview import replacing_fields, require_own_fields, save_interfaces
 from fe_data.files.reading import read_file
-from fe_data.geometry.microstructure import Microstructure, require_packable
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
@@ -48,6 +49,7 @@ from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
+INTERFACES = ("interfaces.xdmf", "interfaces.bin")
 
 
 def run_rve(
@@ -73,7 +75,8 @@ def run_rve(
         settings: Settings.
         out: Folder.
         loading: Strain path; None is the loading of the paper.
-        xdmf: Whether to write the fields of all increments.
+        xdmf: Whether to write the fields of all increments, and the interfaces if fibres can
+            debond.
         solver: Name of the solver, or name and phases of a material for the general solver.
         interphase: Thickness of a ring around each fibre, see `solve_material`.
         mesh: File for the mesh, see `save_mesh`; None writes none.
@@ -104,23 +107,8 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    choices: Any = {"keep_steps": xdmf, "partial": True}
-    rve: RVESolution | MaterialRVE
     try:
-        if isinstance(solver, tuple):
-            rve = solve_material(
-                solver[1],
-                cast(VolumeFraction, inputs),
-                microstructure,
-                settings,
-                loading,
-                interphase=interphase,
-                drop=drop,
-                **choices,
-            )
-        else:
-            choices |= as_arguments(microstructure)
-            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+        rve = _solve(inputs, microstructure, settings, loading, xdmf, solver, interphase, drop)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
@@ -143,6 +131,26 @@ def run_rve(
     return line, "" if loading is not None else _without_fit(rve)
 
 
+def _solve(
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None,
+    keep_steps: bool,
+    solver: SolverName | tuple[str, Phases],
+    interphase: float,
+    drop: float,
+) -> RVESolution | MaterialRVE:
+    """Solve an RVE, as far as it goes, by the general solver if there is a material."""
+    choices: Any = {"keep_steps": keep_steps, "partial": True}
+    if isinstance(solver, tuple):
+        volume = cast(VolumeFraction, inputs)
+        choices |= {"interphase": interphase, "drop": drop}
+        return solve_material(solver[1], volume, microstructure, settings, loading, **choices)
+    choices |= as_arguments(microstructure)
+    return solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+
+
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:
     """Return why a curve has no power law; empty if it has one, or if no matrix could yield."""
     elastic = isinstance(rve, MaterialRVE) and rve.solution.phases.matrix.is_elastic
@@ -153,14 +161,14 @@ def _without_fit(rve: RVESolution | MaterialRVE) -> str:
 
 def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:
     """Add the elastic anisotropy of given fibres to the summary, and describe it."""
-    found = anisotropy(rve)
+    moduli = anisotropy(rve)
     summary["anisotropy"] = {
-        "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "spread": found.spread,
-        "stiffest_deg": found.stiffest_deg,
-        "misfit": found.misfit,
+        "stiffness_GPa": moduli.stiffness_GPa.tolist(),
+        "spread": moduli.spread,
+        "stiffest_deg": moduli.stiffest_deg,
+        "misfit": moduli.misfit,
     }
-    largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
+    largest = f"{moduli.spread:.1%} above the smallest, at {moduli.stiffest_deg:g} degrees from x"
     return f"; largest elastic modulus in the plane {largest}"
 
 
@@ -168,7 +176,7 @@ def _begin(begun: dict[str, Any], out: Path, mesh: Path | None) -> None:
     """Replace the result of an earlier run by one without numbers, and remove its other files."""
     _write_result({"status": "running"} | begun | {"history": {}}, out)
     # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
-    for name in (PICTURE, *reversed(FIELDS)):
+    for name in (PICTURE, *reversed(INTERFACES), *reversed(FIELDS)):
         (out / name).unlink(missing_ok=True)
     if mesh is not None:
         mesh.unlink(missing_ok=True)
@@ -208,6 +216,8 @@ def _write(
     if xdmf:
         with replacing_fields(solved, out / FIELDS[0]):
             pass
+        if isinstance(solved, CompositeSolution) and len(solved.cell.domain.interfaces):
+            save_interfaces(solved, out / INTERFACES[0])
     with replacing(out / PICTURE, writing.PICTURE) as picture:
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
 
@@ -233,13 +243,16 @@ def _require_own_folder(out: Path) -> None:
     """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
     require_writable(out)
-    present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
+    present = [
+        out / name for name in (RESULT, PICTURE, *FIELDS, *INTERFACES) if (out / name).exists()
+    ]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{present[0]} was not written by `rve`: give another --out")
     require_own(out / RESULT, None)
     try:
         require_own(out / PICTURE, writing.PICTURE)
         require_own_fields(out / FIELDS[0])
+        require_own_fields(out / INTERFACES[0])
     except FileExistsError as error:
         raise ValueError(f"{error.filename} was not written by `rve`: give another --out") from None
 
@@ -282,8 +295,8 @@ def _summary(
     summary["phases"] = list(m.phases)
     summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
     summary |= {"height": m.height, "interphase": m.interphase}
-    for each in SETTINGS_OF_PHASES:
-        del summary["settings"][each]
+    for setting in SETTINGS_OF_PHASES:
+        del summary["settings"][setting]
     return summary
 
 
@@ -326,13 +339,18 @@ def _is_own(path: Path) -> bool:
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
-def _strength(found: Strength) -> str:
+def _strength(strength: Strength) -> str:
     """Describe a strength in words."""
-    what = "strength" if found.is_reached else "strength not reached, largest stress"
-    return (
-        f"{what} {found.strength_MPa:.2f} MPa at a mean strain of {found.strain_at_strength:.5f}, "
-        f"{found.debonded_fraction:.1%} of the interfaces debonded"
-    )
+    what = "strength" if strength.is_reached else "strength not reached, largest stress"
+    words = [
+        f"{what} {strength.strength_MPa:.2f} MPa at a mean strain of "
+        f"{strength.strain_at_strength:.5f}"
+    ]
+    if strength.damaged_fraction or not strength.damaged_area:
+        words.append(f"{strength.debonded_fraction:.1%} of the interfaces debonded")
+    if strength.damaged_area:
+        words.append(f"{strength.damaged_area:.1%} of the area damaged")
+    return ", ".join(words)
 
 
 def describe(rve: SolvedRVE) -> str:
@@ -341,8 +359,8 @@ def describe(rve: SolvedRVE) -> str:
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
-        found = rve.solution.strength if isinstance(rve, MaterialRVE) else None
-        return mean if found is None else f"{_strength(found)}; at the end {mean}"
+        strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        return mean if strength is None else f"{_strength(strength)}; at the end {mean}"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import fe_data
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 from tests.wrong_arguments import WRONG, arguments, complaint
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
@@ -56,10 +56,10 @@ def file(folder, text):
 
 
 def followed(folder):
-    """A folder of one cell that followed a path."""
+    """A folder of one RVE that followed a path."""
     given = VALUES["design"], fe_data.Settings(increments=4), folder / "followed"
     path = fe_data.Loading(strain=(0.01, None, None))
-    fe_data.generate(*given, loading=path, simulator=AnalyticCell(), silent=True)
+    fe_data.generate(*given, loading=path, simulator=AnalyticRVE(), silent=True)
     return folder / "followed"
 
 
@@ -77,6 +77,12 @@ def solved(_):
     return fe_data.solve_rve(INPUTS, SETTINGS, seed=0)
 
 
+def debonding(_):
+    phases = fe_data.named_phases("glass_epoxy_debonding")
+    path = fe_data.Loading((1e-4, None, None), increments=1)
+    return fe_data.solve_composite(phases, ONE_FIBRE, path, resolution=3, silent=True)
+
+
 # Further arguments of some functions, or what makes these for a folder to write in.
 OWN = {
     "Settings": {"radii": "equal"},
@@ -89,6 +95,7 @@ OWN = {
     "law": {"parameters": {"yield_stress_MPa": (1.0, 1e6)}, "state": {"p": 0}},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
     "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
+    "Damage": {"onset": 0.1, "fracture_energy_J_m2": 10.0, "fibre_diameter_um": 7.0},
     "Phases": vars(GLASS),
     "load_phases": {"path": EXAMPLES / "paper.yaml"},
     "named_phases": {"name": "paper"},
@@ -127,6 +134,7 @@ OWN = {
     "anisotropy": lambda folder: {"rve": solved(folder)},
     "save_fields": lambda folder: {"rve": solved(folder), "path": folder / "rve.xdmf"},
     "random_microstructure": {"seed": 0, "radii": "equal"},
+    "save_interfaces": lambda folder: {"rve": debonding(folder), "path": folder / "lines.xdmf"},
     "save_mesh": lambda folder: {"rve": solved(folder), "path": folder / "rve.msh"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
     "MaterialPoint.restore": {"state": POINT.state()},
@@ -181,13 +189,13 @@ ALSO = {
 }
 
 
-# Each call of `generate` starts workers or simulates a cell.
+# Each call of `generate` starts workers or simulates an RVE.
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name == "generate" else ()) for name in CALLS],
 )
 def test_a_wrong_argument_is_named(name, tmp_path):
-    """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
+    """A path that leads nowhere is an OSError; RVEs that cannot be solved have errors too."""
     function, valid = call(name, tmp_path)
     function(**valid)
     own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.GenerationError
