@@ -316,12 +316,22 @@ def constants(
     show(solved.table(phases.measured))
     number = int((~fibres.is_void).sum())
     if vf and number < ENOUGH_FIBRES:
-        few = f"these are the constants of one RVE of {number} fibres"
-        say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
+        say(_few_fibres(number), OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
         show(f"wrote {out}")
     return OK
+
+
+def _few_fibres(number: int) -> str:
+    """Say of what the constants of an RVE with few fibres are the constants."""
+    if number == 1:
+        return (
+            "these are the constants of a square array, in which all seeds are equal: "
+            f"for fibres at random give --n-fibres {ENOUGH_FIBRES}"
+        )
+    few = f"these are the constants of one RVE of {number} fibres"
+    return f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}"
 
 
 @app.command()
