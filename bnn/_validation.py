@@ -82,6 +82,11 @@ def check_positive(**values: float) -> None:
     _check_numbers(values, lambda value: value > 0.0, "> 0")
 
 
+def check_above(limit: float, **values: float) -> None:
+    """Raise ValueError unless each of the named values is finite and above a limit."""
+    _check_numbers(values, lambda value: value > limit, f"> {limit:g}")
+
+
 def check_not_negative(**values: float) -> None:
     """Raise ValueError unless each of the named values is finite and >= 0."""
     _check_numbers(values, lambda value: value >= 0.0, ">= 0")
@@ -198,6 +203,10 @@ def _kinds(values: object) -> set[str]:
 
 def as_array(name: str, values: ArrayLike) -> Array:
     """Return a float64 copy of values; ValueError unless they are real numbers, none masked."""
+    if type(values) is float or (
+        isinstance(values, list | tuple) and set(map(type, values)) == {float}
+    ):
+        return np.array(values)  # a search makes thousands of kernels of such parameters
     # A copy, because callers may later write other numbers into their arrays.
     check_real(**{name: values})
     _check_machine_integer(name, values)

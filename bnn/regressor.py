@@ -46,7 +46,7 @@ class ConstantOutputWarning(ExplainedWarning):
     """An output varies in the data of `fit`, but so little that it is predicted as a constant."""
 
 
-SAME = 1e-9  # relative difference up to which two values count as equal
+SAME_VALUE = 1e-9  # relative difference up to which two values count as equal
 
 
 def warn_of_constant(X: Array) -> None:
@@ -280,7 +280,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         constants = self.constant_outputs_
         if constants is None or constants.shape != none.shape:
             return none
-        for i, j in np.argwhere(np.abs(y - constants) > SAME * np.abs(constants))[:1]:
+        for i, j in np.argwhere(np.abs(y - constants) > SAME_VALUE * np.abs(constants))[:1]:
             needed = f"must be {constants[j]:.6g} as in all rows of the last fit"
             raise ValueError(f"y[{i}, {j}] = {y[i, j]:.6g}: {needed}, or give keep_prior=False")
         return constants
@@ -438,7 +438,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         constants = self.constant_inputs_
         if constants is None:
             return
-        away = np.abs(X - constants) > SAME * np.abs(constants)  # False for NaN
+        away = np.abs(X - constants) > SAME_VALUE * np.abs(constants)  # False for NaN
         for i in np.flatnonzero(away.any(axis=0))[:1]:
             label = self.feature_names_[i] if self.feature_names_ else str(i)
             value = f"{constants[i]:.6g}, its only value in fit"

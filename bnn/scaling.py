@@ -32,7 +32,7 @@ register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, opt
 
 # Data beyond this distance from the middle of the bounds, in half ranges, give a warning.
 # Standardised data without bounds reach about 4, so they give none.
-_FAR = 5.0
+_FAR_SCALED = 5.0
 
 
 class BoundsWarning(ExplainedWarning):
@@ -218,7 +218,7 @@ def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
     """Warn if a column of data (N, n) reaches far outside the bounds of the parameter `name`."""
     distance = np.abs(scaler.transform(values))
     i, j = np.unravel_index(distance.argmax(), distance.shape)
-    if distance[i, j] > _FAR:
+    if distance[i, j] > _FAR_SCALED:
         bounds = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
         message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {bounds}"
         warnings.warn(message, BoundsWarning, stacklevel=7)

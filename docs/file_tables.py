@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fe_data import HardeningTable, Interface, Isotropic, TransverselyIsotropic, YieldStress
+from fe_data import Damage, HardeningTable, Interface, Isotropic, TransverselyIsotropic, YieldStress
+from fe_data.composite.damage import BOUNDS as BOUNDS_OF_DAMAGE
 from fe_data.composite.elasticity import BOUNDS_ISOTROPIC, BOUNDS_TRANSVERSE
 from fe_data.composite.interface import BOUNDS as BOUNDS_OF_INTERFACE
 from fe_data.composite.law_registry import CURVE, LAWS
@@ -60,8 +61,8 @@ def in_file(text: str) -> str:
     """Return a description for a file: the unit and the range have columns of their own."""
     text = re.sub(r" \[[^\]]+\]", "", text)
     text = re.sub(r", (?:from )?-?[\d.]+ to [\d.⁶]+", "", text)
-    text = text.replace("None is", "By default").rstrip(".")
-    return upper(text)
+    text = text.replace("None is", "By default").replace("None takes", "By default")
+    return upper(text.rstrip("."))
 
 
 def upper(text: str) -> str:
@@ -291,6 +292,7 @@ def blocks() -> dict[str, str]:
         "laws": markdown(("law", "parameter", *HEADER[1:]), parameters()),
         "yield-stress": markdown(HEADER, yield_stress()),
         "stress-table": markdown(HEADER, table_of_stress()),
+        "damage": markdown(HEADER, described(Damage, BOUNDS_OF_DAMAGE)),
         "interface": markdown(HEADER, described(Interface, BOUNDS_OF_INTERFACE)),
         "measured": markdown(HEADER, measured()),
         "loading": markdown(HEADER, loading()),

@@ -38,9 +38,9 @@ AMPLITUDE = 0.01  # mean strain of the plate
 random_paths = load_paths("random")
 repeated = load_paths("repeated_random")
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
-bank = MaterialPointBasis(partial(strain_concentration, softening=0.1), bounds)
-scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
-model = StrainPathEnsemble(bank, scatter, n_members=options.members, random_state=0)
+basis = MaterialPointBasis(partial(strain_concentration, softening=0.1), bounds)
+scatter = fit_scatter(basis, repeated.inputs, repeated.strain, repeated.stress)
+model = StrainPathEnsemble(basis, scatter, n_members=options.members, random_state=0)
 n = options.paths
 model.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
 with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ class Surrogate:
 
     def __init__(self, member):
         self.member = member
-        self.state = np.zeros(4 * bank.n_histories)  # rve_STATE
+        self.state = np.zeros(4 * basis.n_histories)  # rve_STATE
         self.next = self.state.copy()
         self.path = []
 

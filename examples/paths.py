@@ -24,11 +24,11 @@ n = options.paths
 
 # The prior: material points around a mean-field model with a softened matrix.
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
-bank = MaterialPointBasis(
+basis = MaterialPointBasis(
     partial(strain_concentration, softening=0.1), bounds, PhaseProperties(**random_paths.phases)
 )
-scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
-model = StrainPathEnsemble(bank, scatter, random_state=0)
+scatter = fit_scatter(basis, repeated.inputs, repeated.strain, repeated.stress)
+model = StrainPathEnsemble(basis, scatter, random_state=0)
 model.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")

@@ -25,12 +25,12 @@ from .dataset.generate import GenerationError as GenerationError
 from .dataset.generate import GenerationInterrupted as GenerationInterrupted
 from .dataset.generate import GenerationSummary as GenerationSummary
 from .dataset.generate import generate as generate
+from .dataset.inputs_file import load_inputs as load_inputs
 from .dataset.loading_file import loadings_from_file as loadings_from_file
 from .dataset.record import CorruptRecordError as CorruptRecordError
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderLockedError as FolderLockedError
 from .dataset.table import Table as Table
-from .dataset.table import load_inputs as load_inputs
 from .dataset.table import load_table as load_table
 from .dataset.table import shipped_table as shipped_table
 from .dataset.verify import verify as verify

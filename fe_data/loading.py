@@ -17,7 +17,8 @@ AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this or
 # Components of a general loading and of all tensors, in this order; in plane strain the first four.
 ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
-_ONLY_SOME = ("temperature", "time", "angle")  # attributes that only the general solver supports
+# Attributes that only the general solver supports
+_ONLY_SOME = ("temperature", "time", "angle", "shear_angle")
 MAX_INCREMENTS = 10_000  # per segment of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
 MAX_TEMPERATURE = 5_000.0  # change [K]
@@ -38,6 +39,7 @@ class Segment(NamedTuple):
     temperature: float = 0.0  # change at the end, from the stress-free state [K]
     duration: float = 1.0  # s
     angle: float = 0.0  # from x to the first axis of the components [deg]
+    shear_angle: float = 0.0  # from stress xx to stress xz [deg]
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +66,10 @@ class Loading(Short):
         time: Time at each vertex [s], for laws that depend on it. None is one second per segment.
         angle: Angle from x to the axis of component xx, in the plane [deg]: 45 turns tension xx to
             45 degrees. Volume averages keep the axes x and y. None is 0.
+        shear_angle: Angle from stress xx to stress xz [deg], for six components. If all other
+            strains are free, the mean stresses keep the ratio xz / xx = tan(shear_angle) while
+            "xx", now the strain along this direction of stress, grows: from 0 for tension through
+            90 for shear along the fibres to 180 for compression. None is 0.
 
     Raises:
         ValueError: If there is no vertex, times do not grow, or a number of increments, a
@@ -93,8 +99,12 @@ class Loading(Short):
     temperature: float | Sequence[float] | None = None
     time: float | Sequence[float] | None = None
     angle: float | None = None
+    shear_angle: float | None = None
 
     def __post_init__(self) -> None:
+        if self.shear_angle is not None:
+            mixed = require_between("shear_angle", self.shear_angle, 0.0, _LARGEST_ANGLE)
+            object.__setattr__(self, "shear_angle", mixed)
         if self.angle is not None:
             angle = require_between("angle", self.angle, -_LARGEST_ANGLE, _LARGEST_ANGLE)
             object.__setattr__(self, "angle", angle)
@@ -105,6 +115,8 @@ class Loading(Short):
         if len(stress[0]) != len(strain[0]):
             what = f"{len(strain[0])} components of strain and {len(stress[0])} of stress"
             raise ValueError(f"loading has {what}: give three or six of both")
+        if self.shear_angle is not None and len(strain[0]) < len(ALL_AXES):
+            raise ValueError("shear_angle of the loading needs six components of strain")
         counts = self.increments
         temperature = _numbers("temperature", self.temperature, -MAX_TEMPERATURE, MAX_TEMPERATURE)
         time = _numbers("time", self.time, 0.0, MAX_TIME)
@@ -153,12 +165,12 @@ class Loading(Short):
         """
         if self.is_general:
             raise ValueError(
-                "a loading of six components, with temperature, time or angle, needs a material: "
+                "a loading of six components, with temperature, time or angles, needs a material: "
                 f"use --material or solve_composite; loading: {self!s:.200}"
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Attributes by name, for a file; temperature, time and angle only if they are given."""
+        """Attributes by name, for a file; temperature, time and angles only if they are given."""
         values = dataclasses.asdict(self)
         return {k: v for k, v in values.items() if k not in _ONLY_SOME or v is not None}
 
@@ -220,7 +232,8 @@ class Loading(Short):
         times: Any = self.time or range(1, n + 1)
         durations = np.diff((0.0, *times)).tolist()
         angles = (self.angle or 0.0,) * n
-        rows = zip(free, end, counts, degrees, durations, angles, strict=True)
+        mixed = (self.shear_angle or 0.0,) * n
+        rows = zip(free, end, counts, degrees, durations, angles, mixed, strict=True)
         return [Segment(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 

@@ -49,7 +49,7 @@ from bnn.training.settings import TrainingSettings
 _OF_NOISE = 0.5
 _LEAST_NUGGET = 1e-4
 _MOST_NUGGET = 0.01
-_SAME = 1e-6  # distance up to which points count as equal, with inputs scaled to [-1, 1]
+_SAME_POINT = 1e-6  # distance up to which points count as equal, with inputs scaled to [-1, 1]
 
 
 @storable
@@ -380,8 +380,8 @@ def _others(scaler: BoundsScaler, X: Array, points: Array) -> Ints:
     scaled = scaler.transform(points)
     to_data = cKDTree(scaler.transform(X)).query(scaled, p=np.inf)[0]
     # np.unique sorts by value: restore the order, so that a seed always selects the same points.
-    first = np.sort(np.unique(np.round(scaled / _SAME), axis=0, return_index=True)[1])
-    return np.asarray(first[to_data[first] > _SAME])
+    first = np.sort(np.unique(np.round(scaled / _SAME_POINT), axis=0, return_index=True)[1])
+    return np.asarray(first[to_data[first] > _SAME_POINT])
 
 
 @storable

@@ -121,17 +121,25 @@ def check_prior(
                 covariance = np.cov(f[::2, :, j], rowvar=False)
             away = np.vstack([y[:, j], noisy[1::2, :, j]]) - mean
             squares = _squared_distances(away, np.atleast_2d(covariance), variance)
-            expected = squares[1:].mean()
-            p_value = np.mean(squares >= squares[0])
-            if gaussian:
-                expected = len(X)
-                p_value = chi2.sf(squares[0], len(X))
-            results.append((np.sqrt(squares[0] / expected), p_value))
+            results.append(_compared(squares, len(X) if gaussian else None))
             bar.update()
         distance, p_values = np.transpose(results)
         quantiles = np.quantile(noisy, QUANTILES, axis=0)
         bar.update()
     return PriorCheck(distance, p_values, quantiles, y)
+
+
+def _compared(squares: Array, degrees: int | None) -> tuple[float, float]:
+    """Return the relative distance of the data, and the probability of at least this distance.
+
+    Args:
+        squares: Squared distances of the data, and of realisations of the prior, (1 + R,).
+        degrees: Degrees of freedom of a chi-squared distribution; None takes the realisations.
+    """
+    if degrees is None:
+        expected = squares[1:].mean()
+        return np.sqrt(squares[0] / expected), np.mean(squares >= squares[0])
+    return np.sqrt(squares[0] / degrees), chi2.sf(squares[0], degrees)
 
 
 def _squared_distances(away: Array, covariance: Array, variance: Array) -> Array:

@@ -120,8 +120,10 @@ class Matern52(Stationary):
 
 def _decay(s: Array) -> Array:
     """Return exp(-s), (...), of s (...)."""
-    negative = np.asarray(np.negative(s))
-    return np.exp(negative, out=negative)
+    negative = np.negative(s)
+    # Only arrays have memory to reuse: not single numbers, nor the symbols of exports.
+    decay: Array = np.exp(negative, out=negative if isinstance(negative, np.ndarray) else None)
+    return decay
 
 
 @dataclass(repr=False)
@@ -298,20 +300,21 @@ class Linear(Kernel):
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = of_each_input("variance", self.variance, A)
         of_each_input("origin", self.origin, A)
-        for name in ("reach", "bends", "ends"):
+        for name in ("reach", "ends"):
             of_each_input(name, getattr(self, name), A)
+        bends = of_each_input("bends", self.bends, A)
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         of_a, of_b = self.away(A), self.away(B)
         slopes = of_a * variance
         values = np.full((len(A), len(B)), float(self.offset))
         if slopes.any():
             values += slopes @ of_b.T
-        if not np.any(self.bends):
+        if not bends.any():
             return values
         # Σ_i b_i (g₊ g₊' + g₋ g₋')
         for a, b in zip(self.bent(of_a), self.bent(of_b), strict=True):
             if a.any() and b.any():  # within the ends all g are zero
-                values += (a * self.bends) @ b.T
+                values += (a * bends) @ b.T
         return values
 
     def away(self, X: Array) -> Array:
@@ -323,8 +326,8 @@ class Linear(Kernel):
         Returns:
             (..., n_in).
         """
-        reach = np.asarray(self.reach)
-        return np.asarray(np.clip(X - np.asarray(self.origin), -reach, reach))
+        reach = np.asarray(self.reach, dtype=float)
+        return np.asarray(np.clip(X - np.asarray(self.origin, dtype=float), -reach, reach))
 
     def overhangs(self, away: Array) -> tuple[Array, Array]:
         """Return h₊ and -h₋, the parts of x - o beyond the ends on either side.
@@ -335,7 +338,7 @@ class Linear(Kernel):
         Returns:
             (..., n_in) each.
         """
-        ends = np.asarray(self.ends)
+        ends = np.asarray(self.ends, dtype=float)
         return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
 
     def bent(self, away: Array) -> tuple[Array, Array]:
@@ -347,7 +350,8 @@ class Linear(Kernel):
         Returns:
             (..., n_in) each.
         """
-        upper, lower = (h * (h / (2.0 * np.asarray(self.ends))) for h in self.overhangs(away))
+        twice = 2.0 * np.asarray(self.ends, dtype=float)
+        upper, lower = (h * (h / twice) for h in self.overhangs(away))
         return upper, lower
 
     def diag(self, X: Array) -> Array:

@@ -71,8 +71,10 @@ class MixturePrior(FunctionPrior):
         if weights.shape not in {(S,), (S, n_out)}:
             shape = weights.shape
             raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
+        if (weights < 0.0).any():
+            raise ValueError(f"weights = {weights.min()}: must be >= 0 and sum to 1")
         total = np.sum(weights, axis=0)
-        if np.min(weights) < 0 or not np.allclose(total, 1.0):
+        if not np.allclose(total, 1.0):
             raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
         for component in self.components:
             component.check_set()

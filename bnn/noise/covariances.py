@@ -66,8 +66,9 @@ def noise_covariance(
     values = as_array("noise", noise)
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
-            needed = f"must be one, or {n_outputs}; for each row give fit(X, y, noise_std=...)"
-            raise ValueError(f"noise has {values.size} entries: {needed}")
+            needed = f"must be a number, or have one per output, {n_outputs}"
+            by_row = "for each row give fit(X, y, noise_std=...)"
+            raise ValueError(f"noise has {values.size} entries: {needed}; {by_row}")
         if not np.all((values > 1.0 / LARGEST) & (values < LARGEST)):
             needed = f"must be > 0 and finite, from {1.0 / LARGEST:g} to {LARGEST:g}"
             raise ValueError(f"noise = {values}: standard deviations {needed}")

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from bnn._text import Short
-from bnn._validation import Array, as_array, check_positive, own_copy
+from bnn._validation import Array, as_array, check_above, own_copy
 from bnn.noise.covariances import noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
@@ -64,9 +64,7 @@ class StudentNoise(Short):
         object.__setattr__(self, "noise", own_copy(self.noise))
         if self.df is None or (isinstance(self.df, float) and self.df == np.inf):
             return
-        check_positive(df=self.df)
-        if self.df <= 2.0:
-            raise ValueError(f"df = {self.df}: must be > 2, or None")
+        check_above(2.0, df=self.df)  # with fewer degrees of freedom the variance is infinite
         if self.df >= GAUSSIAN:
             object.__setattr__(self, "df", np.inf)
 

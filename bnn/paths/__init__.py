@@ -1,6 +1,6 @@
 """Surrogates of RVEs along arbitrary strain paths, made of material points."""
 
-from bnn.paths.bank import MaterialPointBasis
+from bnn.paths.basis import MaterialPointBasis
 from bnn.paths.ensemble import StrainPathEnsemble
 from bnn.paths.material_points import PhaseProperties, mean_field_stress
 from bnn.paths.scatter import PathScatter, fit_scatter

@@ -1,6 +1,6 @@
 """Strain-path ensemble: Gaussian prior around a mean-field model, posterior, anchored members.
 
-With the features ψ of a basis of R points (bnn.paths.bank), the stress of an RVE on a path is
+With the features ψ of a basis of R points (bnn.paths.basis), the stress of an RVE on a path is
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
     θ_0 ~ N(0, M² τ²/(R + 3)),    θ_m ~ N(0, λ² M² τ²/(R + 3)),
@@ -8,7 +8,7 @@ With the features ψ of a basis of R points (bnn.paths.bank), the stress of an R
     δ: model error of the basis, with standard deviation σ(t) ρ / √(v_f u(t)).
 
 θ = M w with independent w, where M is the identity except for weights that change the elastic
-stiffness (bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled,
+stiffness (bnn.paths.basis). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled,
 independent between components. If v_f decreases, or the utilisation u of an elastic matrix
 (bnn.paths.scatter), the standard deviation of δ decreases more slowly than the scatter of RVEs.
 This was measured on training paths. τ and λ maximise the evidence times log-normal priors. Given τ
@@ -46,7 +46,7 @@ from bnn._validation import (
     check_not_negative,
     check_positive,
 )
-from bnn.paths.bank import Concentration, MaterialPointBasis
+from bnn.paths.basis import Concentration, MaterialPointBasis
 from bnn.paths.material_points import checked_inputs, column
 from bnn.paths.path_groups import CHUNK, PathGroup, PathsLike, chunks, grouped, in_order, like
 from bnn.paths.scatter import PathScatter, travelled, whitened
@@ -59,14 +59,14 @@ from bnn.storage.values import as_stored
 # the evidence would make ρ too small.
 MEDIANS = (4.0, 0.05)
 SPREAD = 0.3
-_STEPS = 25  # least number of steps of a long path in training; closer steps are redundant
+_LEAST_STEPS = 25  # least number of steps of a long path in training; closer steps are redundant
 _OF_SOLVER = 0.01  # MPa, smallest standard deviation of data: the tolerance of the FE solver
-_LEAST = 1e-12  # lower bound of the utilisation, against division by zero
+_LEAST_UTILISATION = 1e-12  # lower bound of the utilisation, against division by zero
 _ELSEWHERE = -1e6  # strain travelled of steps at rest, which makes them uncorrelated with others
 # Warning threshold of the mean square of the whitened residuals. 1 is expected; the random paths
 # that ship with fe_data give 0.5 to 1.9.
 _MISFIT = 3.0
-_FAR = 1.5  # strains beyond this multiple of the largest training strain raise a warning
+_FAR_STRAIN = 1.5  # strains beyond this multiple of the largest training strain raise a warning
 
 
 class _Data(NamedTuple):
@@ -88,7 +88,7 @@ class StrainPathEnsemble(Short, StoredModel):
     (T_i, 3); results are then lists, too.
 
     Args:
-        bank: Mean-field model and basis of R material points, which define the prior. Its `inputs`
+        basis: Mean-field model and basis of R material points, which define the prior. Its `inputs`
             are the names of the n_in columns of X.
         scatter: Scatter of RVEs between microstructures.
         model_error: ρ, the standard deviation of the model error δ relative to that of the scatter
@@ -102,7 +102,7 @@ class StrainPathEnsemble(Short, StoredModel):
         members_: θ of the members, (K, (1 + n_in) (R + 3)).
         mean_: Posterior mean m of θ, ((1 + n_in) (R + 3),).
         root_: Square root of the posterior covariance, C = root rootᵀ.
-        phase_strains_: Strains that `bank.concentration` returns at the corners of its bounds,
+        phase_strains_: Strains that `basis.concentration` returns at the corners of its bounds,
             (2^n_in, 2, 3, 3). `load` compares them with those of the function that it is given.
 
     Raises:
@@ -113,20 +113,20 @@ class StrainPathEnsemble(Short, StoredModel):
         >>> from bnn.paths import StrainPathEnsemble, PathScatter, MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
         >>> strained = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
-        >>> bank = MaterialPointBasis(strained, bounds, n_points=3)
+        >>> basis = MaterialPointBasis(strained, bounds, n_points=3)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
         >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
-        >>> stress = bank.features(X, strain).mean_fields + 1.0
+        >>> stress = basis.features(X, strain).mean_fields + 1.0
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0)
+        >>> model = StrainPathEnsemble(basis, scatter, n_members=5, random_state=0)
         >>> model = model.fit(X, strain, stress)
         >>> mean, std = model.predict(X, strain, return_std=True)
         >>> mean.shape, model.predict_members(X, strain).shape
         ((4, 30, 3), (5, 4, 30, 3))
     """
 
-    bank: MaterialPointBasis
+    basis: MaterialPointBasis
     scatter: PathScatter
     model_error: float = 1.3
     n_members: int = 50
@@ -143,10 +143,10 @@ class StrainPathEnsemble(Short, StoredModel):
 
     def __post_init__(self) -> None:
         """Raise ValueError if an argument is out of its range or of another type."""
-        check_kind("bank", self.bank, MaterialPointBasis)
+        check_kind("basis", self.basis, MaterialPointBasis)
         check_kind("scatter", self.scatter, PathScatter)
-        if self.scatter.inputs != self.bank.inputs:
-            wanted = f"must be those of the basis, {self.bank.inputs}"
+        if self.scatter.inputs != self.basis.inputs:
+            wanted = f"must be those of the basis, {self.basis.inputs}"
             raise ValueError(f"scatter.inputs = {self.scatter.inputs}: {wanted}")
         check_not_negative(model_error=self.model_error)
         check_count("n_members", self.n_members, 1)
@@ -175,7 +175,7 @@ class StrainPathEnsemble(Short, StoredModel):
                 or the units probably differ from those of the basis.
         """
         check_count("replicates", replicates, 1)
-        groups = grouped(X, strain, self.bank.inputs)
+        groups = grouped(X, strain, self.basis.inputs)
         stresses = like("stress", stress, groups)
         data = [
             self._data(group.X, group.strain, measured, replicates)
@@ -188,7 +188,7 @@ class StrainPathEnsemble(Short, StoredModel):
         y = np.concatenate(residuals)
         gram = W.T @ W
         projected = W.T @ y
-        n_features = self.bank.n_features
+        n_features = self.basis.n_features
         self.hyperparameters_ = _most_likely(gram, projected, n_features)
         deviations = _prior_deviations(len(gram), n_features, *self.hyperparameters_)
         mean, root = _posterior(gram, projected, deviations)
@@ -197,7 +197,7 @@ class StrainPathEnsemble(Short, StoredModel):
         self.mean_ = self._weights(mean)
         self.root_ = self._weights(root.T).T
         self.members_ = self._weights(self._anchored(W, y, gram, deviations))
-        self.phase_strains_ = self.bank.concentrations(_corners(self.bank.bounds))
+        self.phase_strains_ = self.basis.concentrations(_corners(self.basis.bounds))
         return self
 
     def predict(
@@ -258,7 +258,7 @@ class StrainPathEnsemble(Short, StoredModel):
         for group in groups:
             of_chunks = []
             for inputs, path in chunks(group):
-                features = self.bank.features(inputs, path)
+                features = self.basis.features(inputs, path)
                 weights = self.rve_weights(inputs)
                 points = np.einsum("ntrj,knr->kntj", features.points, weights)
                 of_chunks.append(features.mean_fields + points)
@@ -277,7 +277,7 @@ class StrainPathEnsemble(Short, StoredModel):
         Raises:
             ValueError: If X has another shape, or an input is out of its range.
         """
-        factors = self.bank.factors(checked_inputs(X, self.bank.inputs))
+        factors = self.basis.factors(checked_inputs(X, self.basis.inputs))
         weights: Array = np.einsum("krm,nm->knr", self._by_feature(self.members_), factors)
         return weights
 
@@ -292,13 +292,13 @@ class StrainPathEnsemble(Short, StoredModel):
 
     def check_restored(self) -> None:
         """Raise ValueError unless the fitted attributes have the shapes that the basis requires."""
-        d = self.bank.n_weights
+        d = self.basis.n_weights
         shapes = {
             "hyperparameters_": (2,),
             "mean_": (d,),
             "root_": (d, d),
             "members_": (self.n_members, d),
-            "phase_strains_": (2 ** len(self.bank.inputs), 2, 3, 3),
+            "phase_strains_": (2 ** len(self.basis.inputs), 2, 3, 3),
         }
         for name, shape in shapes.items():
             values = as_finite(name, getattr(self, name))
@@ -325,8 +325,8 @@ class StrainPathEnsemble(Short, StoredModel):
         model = load(path)
         if not isinstance(model, cls):
             raise ValueError(f"{path}: contains a {type(model).__name__}, must be a {cls.__name__}")
-        model.bank = replace(model.bank, concentration=concentration)
-        strains = model.bank.concentrations(_corners(model.bank.bounds))
+        model.basis = replace(model.basis, concentration=concentration)
+        strains = model.basis.concentrations(_corners(model.basis.bounds))
         if not np.allclose(strains, model.phase_strains_, rtol=1e-9, atol=1e-12):
             raise ValueError("concentration: must be the function of the saved model")
         return model
@@ -334,12 +334,12 @@ class StrainPathEnsemble(Short, StoredModel):
     def _checked(self, X: ArrayLike, strain: PathsLike) -> list[PathGroup]:
         if self.hyperparameters_ is None:
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
-        groups = grouped(X, strain, self.bank.inputs)
+        groups = grouped(X, strain, self.basis.inputs)
         largest = max(float(np.abs(group.strain).max()) for group in groups)
-        if largest > _FAR * self.largest_strain_:
+        if largest > _FAR_STRAIN * self.largest_strain_:
             warnings.warn(
-                f"a strain of {largest:.3g} is more than {_FAR:g} times the largest of training, "
-                f"{self.largest_strain_:.3g}: the bands may be too narrow there",
+                f"a strain of {largest:.3g} is more than {_FAR_STRAIN:g} times the largest of "
+                f"training, {self.largest_strain_:.3g}: the bands may be too narrow there",
                 stacklevel=3,
             )
         return groups
@@ -351,9 +351,9 @@ class StrainPathEnsemble(Short, StoredModel):
         states = []
         for begin in range(0, len(X), CHUNK):
             rows = slice(begin, begin + CHUNK)
-            features = self.bank.features(X[rows], strain[rows])
+            features = self.basis.features(X[rows], strain[rows])
             residuals.append((stress[rows] - features.mean_fields)[:, steps])
-            points.append(np.einsum("rs,ntsj->ntrj", self.bank.mixing, features.points[:, steps]))
+            points.append(np.einsum("rs,ntsj->ntrj", self.basis.mixing, features.points[:, steps]))
             states.append([features.plastic_strain[:, steps], features.utilisation[:, steps]])
         flow, utilisation = np.concatenate(states, axis=1)
         sigma = self.scatter.std(X, flow, utilisation)
@@ -363,14 +363,14 @@ class StrainPathEnsemble(Short, StoredModel):
         return _Data(
             residual=np.concatenate(residuals),
             points=np.concatenate(points),
-            factors=self.bank.factors(X),
+            factors=self.basis.factors(X),
             std=np.maximum(std, _OF_SOLVER),
             lengths=lengths,
         )
 
     def _predict(self, X: Array, strain: Array, include_noise: bool) -> tuple[Array, Array]:
-        features = self.bank.features(X, strain)
-        factors = self.bank.factors(X)
+        features = self.basis.features(X, strain)
+        factors = self.basis.factors(X)
         Psi = _design(features.points, factors)
         # Var f = Ψ C Ψᵀ + ρ² σ² / (v_f u)
         mean = features.mean_fields + (Psi @ self.mean_).reshape(strain.shape)
@@ -381,18 +381,18 @@ class StrainPathEnsemble(Short, StoredModel):
 
     def _weights(self, w: Array) -> Array:
         """Return θ = M w, (..., d)."""
-        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, self._by_feature(w))
+        mixed: Array = np.einsum("rs,...sm->...rm", self.basis.mixing, self._by_feature(w))
         return mixed.reshape(w.shape)
 
     def _by_feature(self, theta: Array) -> Array:
         """Reshape weights (..., d) to (..., R + 3, 1 + n_in)."""
-        return theta.reshape(*theta.shape[:-1], self.bank.n_features, -1)
+        return theta.reshape(*theta.shape[:-1], self.basis.n_features, -1)
 
     def _variance(self, X: Array, sigma: Array, utilisation: Array, of_scatter: float) -> Array:
         """Return the variance of δ plus `of_scatter` times that of ε, (n, T, 3) [MPa²]."""
         # At rest σ² / u is zero, because σ has the factor u.
-        vf = column(X, self.bank.inputs, "vf")[:, None, None]
-        slower = vf * np.maximum(utilisation, _LEAST)[..., None]
+        vf = column(X, self.basis.inputs, "vf")[:, None, None]
+        slower = vf * np.maximum(utilisation, _LEAST_UTILISATION)[..., None]
         variance: Array = sigma**2 * (self.model_error**2 / slower + of_scatter)
         return variance
 
@@ -430,8 +430,8 @@ def _warn_of_misfit(residuals: Array) -> None:
 
 
 def _learnt_steps(n_steps: int) -> slice:
-    """Return equally spaced steps of a path with the last one, at least _STEPS of a long path."""
-    every = max(n_steps // _STEPS, 1)
+    """Return equally spaced steps of a path with the last one, at least 25 of a long path."""
+    every = max(n_steps // _LEAST_STEPS, 1)
     return slice((n_steps - 1) % every, None, every)
 
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
-from bnn.paths.bank import MaterialPointBasis
+from bnn.paths.basis import MaterialPointBasis
 from bnn.paths.material_points import (
     INPUTS,
     checked_inputs,
@@ -106,7 +106,7 @@ class PathScatter(Short):
 
 
 def fit_scatter(
-    bank: MaterialPointBasis,
+    basis: MaterialPointBasis,
     X: ArrayLike,
     strain: ArrayLike,
     stress: ArrayLike,
@@ -116,7 +116,7 @@ def fit_scatter(
     """Fit the scatter to RVEs that were simulated with several microstructures.
 
     Args:
-        bank: Basis, for the plastic strain and the utilisation in the mean-field model.
+        basis: Basis, for the plastic strain and the utilisation in the mean-field model.
         X: Inputs (n, n_in).
         strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
         stress: (n, R, T, 3) [MPa], of R >= 2 microstructures for each row of X.
@@ -135,29 +135,29 @@ def fit_scatter(
         >>> rng = np.random.default_rng(0)
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
         >>> strained = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
-        >>> bank = MaterialPointBasis(strained, bounds, n_points=2)
+        >>> basis = MaterialPointBasis(strained, bounds, n_points=2)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (6, 4))
         >>> strain = rng.normal(0.0, 0.01, (6, 5, 3))
         >>> stress = rng.normal(0.0, 2.0, (6, 9, 5, 3))
-        >>> scatter = fit_scatter(bank, X, strain, stress)
+        >>> scatter = fit_scatter(basis, X, strain, stress)
         >>> bool(abs(scatter.std(X, np.zeros((6, 5)), np.ones((6, 5))) - 2.0).max() < 1.0)
         True
     """
-    X, strain = checked_paths(X, strain, names=bank.inputs)
+    X, strain = checked_paths(X, strain, names=basis.inputs)
     stress = as_finite("stress", stress)
     if stress.ndim != 4 or stress.shape[1] < 2 or stress[:, 0].shape != strain.shape:
         wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"
         raise ValueError(f"stress has shape {stress.shape}: must be {wanted}")
-    features = bank.features(X, strain)
+    features = basis.features(X, strain)
     # Steps at rest are left out, because their variance is divided by u² = 0.
     loaded = features.utilisation.reshape(-1) > _AT_REST
     if not loaded.any():
         raise ValueError("strain: must have a path with loading, stress at rest has no scatter")
-    regressors = _regressors(X, features.plastic_strain, bank.inputs)
+    regressors = _regressors(X, features.plastic_strain, basis.inputs)
     regressors = regressors.reshape(-1, 4)[loaded, 1:]
     squares = np.square(features.utilisation).reshape(-1, 1)[loaded]
     variances = stress.var(axis=1, ddof=1).reshape(-1, 3)[loaded] / squares + _LEAST_VARIANCE
-    return PathScatter(_gamma_regression(regressors, variances), length, bank.inputs)
+    return PathScatter(_gamma_regression(regressors, variances), length, basis.inputs)
 
 
 def _gamma_regression(regressors: Array, variances: Array) -> Array:

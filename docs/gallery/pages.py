@@ -11,7 +11,6 @@ CARDS = {
     "anchored": "Extrapolate with an equation as prior",
     "table": "Fit your own table",
     "rves": "Simulate RVEs, then fit them",
-    "low_fidelity": "A low-fidelity model as prior",
     "mean_fields": "A mean-field model as prior",
     "cross_validation": "Cross-validation, compared with scikit-learn",
     "conformal": "Conformal intervals with MAPIE",

@@ -316,12 +316,22 @@ def constants(
     show(solved.table(phases.measured))
     number = int((~fibres.is_void).sum())
     if vf and number < ENOUGH_FIBRES:
-        few = f"these are the constants of one RVE of {number} fibres"
-        say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
+        say(_few_fibres(number), OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
         show(f"wrote {out}")
     return OK
+
+
+def _few_fibres(number: int) -> str:
+    """Say of what the constants of an RVE with few fibres are the constants."""
+    if number == 1:
+        return (
+            "these are the constants of a square array, in which all seeds are equal: "
+            f"for fibres at random give --n-fibres {ENOUGH_FIBRES}"
+        )
+    few = f"these are the constants of one RVE of {number} fibres"
+    return f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}"
 
 
 @app.command()
@@ -364,6 +374,42 @@ def strengths(
         say(f"{sample.loading}, seed {sample.seed}: {sample.reason}", OK)
     if out is not None:
         show(f"wrote {out}")
+    return INCOMPLETE if failed else OK
+
+
+@app.command()
+def envelope(
+    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    vf: Annotated[float, options.of_input("vf")],
+    out: Out,
+    points: Annotated[
+        int, Integer(help="directions of stress, from transverse tension to compression")
+    ] = 8,
+    replicates: Annotated[int, Integer(help="random microstructures per direction")] = 3,
+    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
+    n_fibres: options.NFibres = Settings.n_fibres,
+    min_spacing: options.MinSpacing = Settings.min_spacing,
+    resolution: options.Resolution = Settings.resolution,
+    drop: options.Drop = 0.2,
+    jobs: Annotated[
+        int | None, Integer(help="number of worker processes", show_default="all cores")
+    ] = None,
+) -> int:
+    """Write the failure envelope of transverse stress and longitudinal shear: table and figure."""
+    from fe_data.cli.envelope import write_envelope
+
+    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
+    phases = options.phases(material)
+    say_units(Settings(), 0.0, phases)
+    with terminated_like_interrupted():
+        samples, table = write_envelope(
+            phases, vf, points, replicates, seed, settings, drop, jobs, out
+        )
+    show(table)
+    failed = [sample for sample in samples if not sample.is_reached]
+    for sample in failed:
+        say(f"{sample.angle_deg:g} degrees, seed {sample.seed}: {sample.reason}", OK)
+    show(f"wrote {out}")
     return INCOMPLETE if failed else OK
 
 

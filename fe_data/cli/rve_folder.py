@@ -118,10 +118,12 @@ def run_rve(
         heading = _heading(inputs, settings, seed, solver)
         if rve.stop is not None:
             reached = len(rve.history["strain"]) - 1
-            number = f"{reached} of {rve.loading.total(settings.increments)} increments"
+            total = rve.loading.total(settings.increments)
+            number = f"{reached or 'none'} of {total} increments"
             _write(rve, summary, f"{heading}; stopped after {number}", out, xdmf, mesh)
             text = str(rve.stop) or "interrupted"
-            raise type(rve.stop)(f"{text}; {out} has the first {number}") from rve.stop
+            first = "the first " if reached else ""
+            raise type(rve.stop)(f"{text}; {out} has {first}{number}") from rve.stop
         line = describe(rve)
         if seed is None and isinstance(rve, RVESolution):
             line += _add_anisotropy(rve, summary)

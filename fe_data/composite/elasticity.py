@@ -65,6 +65,33 @@ def plane_rotation(angle: float) -> Floats:
     return rotation(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
 
 
+def shear_rotation(angle: float) -> Floats:
+    """Rotation (6, 6) from the stress xx towards xz, whose ratio xz / xx is tan(angle) [deg].
+
+    In Kelvin's notation the stress along this direction is σ' = cos φ σ_xx + sin φ √2 σ_xz. Here
+    tan φ = √2 tan(angle), and the strain is the conjugate of σ'.
+
+    Args:
+        angle: The angle, from 0 to 180 [deg].
+
+    Returns:
+        The rotation R, so that σ' = R σ.
+
+    >>> stress = shear_rotation(45.0) @ [1.0, 0.0, 0.0, 0.0, ROOT2, 0.0]  # σ_xx = σ_xz = 1
+    >>> stress.round(6)
+    array([1.732051, 0.      , 0.      , 0.      , 0.      , 0.      ])
+    """
+    turn = np.eye(6)
+    if angle == 0.0:
+        return turn
+    # Exactly zero at 180 degrees, where nothing shears
+    s = ROOT2 * math.sin(math.radians(angle)) * (angle != 180.0)
+    c = math.cos(math.radians(angle))
+    c, s = c / math.hypot(c, s), s / math.hypot(c, s)
+    turn[[0, 0, 4, 4], [0, 4, 0, 4]] = c, s, -s, c
+    return turn
+
+
 def axis_rotation(axis: str | float) -> Floats:
     """Rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
     if axis == "z":

@@ -15,12 +15,14 @@ Let δ_m = √(<δ_n>² + δ_s²), and B = δ_s² / δ_m² the share of shear. T
 Damage never decreases, so that unloading goes to the origin.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from fe_data.arrays import Floats, Short, short
+from fe_data.composite.elasticity import ROOT2
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.settings import require_between, require_kind
 
@@ -276,6 +278,33 @@ class Strength(Short):
     energy_error: float
     damaged_area: float = 0.0
     broken_area: float = 0.0
+
+
+def envelope_loading(angle: float) -> Loading:
+    """Return the loading of a point of an envelope of transverse stress and longitudinal shear.
+
+    Args:
+        angle: Angle from transverse tension to longitudinal shear, 0 to 180 for compression [deg].
+
+    Returns:
+        The loading: all mean stresses but xx and xz are zero, and xz / xx is the tangent of the
+        angle.
+
+    Raises:
+        ValueError: If the angle is out of range.
+
+    Examples:
+        >>> from fe_data.composite.interface import envelope_loading
+        >>> envelope_loading(90.0).shear_angle
+        90.0
+    """
+    s, c = math.sin(math.radians(angle)), math.cos(math.radians(angle))
+    tension, compression, shear = (_LOADINGS[name][1] for name in STRENGTHS[:3])
+    across = tension if c > 0 else -compression
+    # As in the loadings of the single strengths at 0, 90 and 180 degrees, in Kelvin's notation
+    strain = across * c**2 + ROOT2 * shear * s**2
+    increments = _LOADINGS[STRENGTHS[2]][2]
+    return Loading((strain, *[None] * 5), increments=increments, shear_angle=angle)
 
 
 def strength_loading(name: str) -> Loading:

@@ -403,6 +403,8 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
 
 def _shears_along(loading: Loading) -> bool:
     """Whether a loading has a strain or a stress xz or yz; otherwise u_z is zero by symmetry."""
+    if loading.shear_angle not in (None, 0.0, 180.0):
+        return True
     strain, stress = loading.vertices
     if strain.shape[1] < len(ALL_AXES):
         return False

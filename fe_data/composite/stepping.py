@@ -10,7 +10,7 @@ import numpy as np
 from fe_data.arrays import Floats, Ints, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse, Softening
-from fe_data.composite.elasticity import TO_KELVIN, plane_rotation
+from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.loading import AXES, IN_PLANE, Segment
 from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
@@ -143,7 +143,7 @@ class IncrementalCell(IncrementalProblem):
         size = self.cell.size
         place = np.array(IN_PLANE) if len(segment.end) == len(AXES) else np.arange(6)
         # R from x, y, z to the axes of the loading, E' = R E
-        turn = plane_rotation(-segment.angle)
+        turn = _axes_of(segment)
         free = place[segment.free]
         # Mean strains E' or, of free components, mean stresses, at the start and at the end
         start = turn @ self.mean_strain
@@ -346,7 +346,7 @@ class IncrementalCell(IncrementalProblem):
             return
         norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
         if peak is None or norm > peak.norm:
-            turn = plane_rotation(-self._segment.angle)
+            turn = _axes_of(self._segment)
             peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain)
             self.state = self.state._replace(peak=peak)
 
@@ -450,6 +450,13 @@ class IncrementalCell(IncrementalProblem):
             "interface_energy": stored,
             "debonding_energy": weights @ at.dissipated,
         }
+
+
+def _axes_of(segment: Segment) -> Floats:
+    """Rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
+    if segment.shear_angle == 0.0:
+        return plane_rotation(-segment.angle)
+    return shear_rotation(segment.shear_angle) @ plane_rotation(-segment.angle)
 
 
 def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Short
-from fe_data.composite.interface import Strength, strength_loading
+from fe_data.composite.elasticity import TO_KELVIN, shear_rotation
+from fe_data.composite.interface import Strength, envelope_loading, strength_loading
 from fe_data.composite.materials import Phases
 from fe_data.composite.rve import DROP, solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.loading import Loading
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 _QUANTILE = 0.05  # of strengths, for design
@@ -57,20 +59,84 @@ def sample_strength(
     Raises:
         ValueError: If the phases have no interface, or an argument is out of range.
     """
+    return _sample(phases, name, strength_loading(name), vf, seed, settings, drop)
+
+
+def sample_envelope(
+    phases: Phases, angle: float, vf: float, seed: int, settings: Settings, drop: float = DROP
+) -> "EnvelopePoint":
+    """Simulate one random microstructure under transverse stress and longitudinal shear.
+
+    Args:
+        phases: Materials that can break.
+        angle: Angle from transverse tension through shear to compression, 0 to 180 [deg].
+        vf: Volume fraction of the fibres.
+        seed: Seed of the microstructure.
+        settings: Number of fibres, spacing, resolution and tolerance.
+        drop: Share of its peak by which the mean stress falls until the path ends.
+
+    Returns:
+        The mean stresses at the peak.
+
+    Raises:
+        ValueError: If nothing can break, or an argument is out of range.
+    """
+    loading = envelope_loading(angle)
+    sample = _sample(phases, f"{angle:g}", loading, vf, seed, settings, drop)
+    if sample.strength is None:
+        return EnvelopePoint(angle, seed, np.nan, np.nan, False, sample.reason)
+    # The strength is the size of the stress along the direction of the loading.
+    along = np.zeros(6)
+    along[0] = sample.strength.strength_MPa
+    stress = shear_rotation(angle).T @ along / TO_KELVIN
+    reached = sample.is_reached
+    return EnvelopePoint(angle, seed, float(stress[0]), float(stress[4]), reached, sample.reason)
+
+
+@dataclass(frozen=True, repr=False)
+class EnvelopePoint(Short):
+    """The mean stresses at which one random microstructure breaks.
+
+    Attributes:
+        angle_deg: Angle from transverse tension through longitudinal shear to compression [deg].
+        seed: Seed of the microstructure.
+        transverse_MPa: Transverse stress at the peak [MPa].
+        shear_MPa: Longitudinal shear stress at the peak [MPa].
+        is_reached: Whether the stress fell after the peak.
+        reason: Why it did not; empty if it did.
+    """
+
+    angle_deg: float
+    seed: int
+    transverse_MPa: float
+    shear_MPa: float
+    is_reached: bool
+    reason: str
+
+
+def _sample(
+    phases: Phases,
+    name: str,
+    loading: Loading,
+    vf: float,
+    seed: int,
+    settings: Settings,
+    drop: float,
+) -> SampledStrength:
+    """Load one random microstructure until it breaks."""
     phases.require_breakable()
     require_integer("seed", seed, 0, MAX_SEED)
     try:
         fibres = random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)
-        return SampledStrength(name, seed, *_break(phases, fibres, name, settings, drop))
+        return SampledStrength(name, seed, *_break(phases, fibres, loading, settings, drop))
     except SimulationError as error:
         return SampledStrength(name, seed, None, str(error))
 
 
 def _break(
-    phases: Phases, fibres: Microstructure, name: str, settings: Settings, drop: float
+    phases: Phases, fibres: Microstructure, loading: Loading, settings: Settings, drop: float
 ) -> tuple[Strength | None, str]:
     """Load a microstructure until it breaks: its strength, and why it was not reached."""
-    loading = strength_loading(name)
     solved = solve_composite(
         phases,
         fibres,
@@ -83,14 +149,15 @@ def _break(
     )
     if isinstance(solved.stop, KeyboardInterrupt):
         raise solved.stop
-    found = solved.strength
-    if found is not None and found.is_reached:
-        return found, ""
+    strength = solved.strength
+    if strength is not None and strength.is_reached:
+        return strength, ""
     if solved.stop is not None:
-        return found, str(solved.stop)
+        return strength, str(solved.stop)
     return (
-        found,
-        f"the mean stress did not fall by 1 % until the end of the loading, {loading.strain[0]}",
+        strength,
+        f"the mean stress did not fall by 1 % until the end of the loading, a strain of "
+        f"{max((v or 0.0 for v in loading.strain[0]), key=abs):.3g}",
     )
 
 
@@ -109,10 +176,10 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
     Raises:
         SimulationError: If the strength was not reached.
     """
-    found, reason = _break(phases, fibres, name, settings, DROP)
-    if found is None or not found.is_reached:
+    strength, reason = _break(phases, fibres, strength_loading(name), settings, DROP)
+    if strength is None or not strength.is_reached:
         raise SimulationError(f"{name}: {reason}")
-    return found.strength_MPa
+    return strength.strength_MPa
 
 
 def strength_table(samples: list[SampledStrength]) -> str:
@@ -128,17 +195,18 @@ def strength_table(samples: list[SampledStrength]) -> str:
         f"{'':<24}{'mean':>9}{'std':>9}{'5 %':>9}{'strain':>10}{'debonded':>10}   RVEs",
         f"{'':<24}{'MPa':>9}{'MPa':>9}{'MPa':>9}{'-':>10}{'-':>10}",
     ]
-    for name in dict.fromkeys(each.loading for each in samples):
-        own = [each for each in samples if each.loading == name]
-        found = [each.strength for each in own if each.strength and each.is_reached]
-        count = f"{len(found)} of {len(own)}"
-        if not found:
+    for name in dict.fromkeys(sample.loading for sample in samples):
+        of_loading = [sample for sample in samples if sample.loading == name]
+        reached = [sample for sample in of_loading if sample.is_reached]
+        strengths = [sample.strength for sample in reached if sample.strength]
+        count = f"{len(strengths)} of {len(of_loading)}"
+        if not strengths:
             lines.append(f"{name:<24}{'not reached':>27}{'':>29}   {count}")
             continue
-        values = np.array([each.strength_MPa for each in found])
+        values = np.array([strength.strength_MPa for strength in strengths])
         spread = f"{values.std(ddof=1):9.2f}" if len(values) > 1 else f"{'-':>9}"
-        strain = np.mean([each.strain_at_strength for each in found])
-        debonded = np.mean([each.debonded_fraction for each in found])
+        strain = np.mean([strength.strain_at_strength for strength in strengths])
+        debonded = np.mean([strength.debonded_fraction for strength in strengths])
         quantile = np.quantile(values, _QUANTILE)
         lines.append(
             f"{name:<24}{values.mean():9.2f}{spread}{quantile:9.2f}{strain:10.5f}{debonded:10.3f}"
@@ -156,11 +224,16 @@ def strength_rows(samples: list[SampledStrength]) -> tuple[list[str], list[list[
     Returns:
         Names of the columns, and one row of texts per sample.
     """
-    names = [each.name for each in dataclasses.fields(Strength)]
+    names = [field.name for field in dataclasses.fields(Strength)]
     rows = []
-    for each in samples:
-        values = dataclasses.asdict(each.strength) if each.strength else dict.fromkeys(names, "")
+    for sample in samples:
+        empty: dict[str, object] = dict.fromkeys(names, "")
+        values = dataclasses.asdict(sample.strength) if sample.strength else empty
         numbers = [str(values[name]) for name in names]
-        reason = each.reason.replace(",", ";").replace("\n", " ").replace('"', "'")
-        rows.append([each.loading, str(each.seed), *numbers, reason])
+        rows.append([sample.loading, str(sample.seed), *numbers, in_a_cell(sample.reason)])
     return ["loading", "seed", *names, "reason"], rows
+
+
+def in_a_cell(reason: str) -> str:
+    """Write a reason without characters that end a cell of a CSV file."""
+    return reason.replace(",", ";").replace("\n", " ").replace('"', "'")

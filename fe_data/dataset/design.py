@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, integers, numbers
 from fe_data.composite.materials import Phases
-from fe_data.dataset.table import (
-    FIELD,
+from fe_data.dataset.inputs_file import (
     columns_of_fields,
     fields_of_row,
     inputs_beside,
-    parse_input,
     parse_or_fixed,
 )
+from fe_data.dataset.table import FIELD, parse_input
 from fe_data.files.csv_rows import Problems, parse_integer, read_rows
 from fe_data.geometry.microstructure import FIBRES, VF_TOLERANCE, Microstructure
 from fe_data.loading import Loading

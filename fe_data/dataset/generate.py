@@ -285,8 +285,8 @@ def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None
 def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(shard, tuple) or len(shard) != 2:
         raise ValueError(f"shard = {shard!r:.60} must be two integers")
-    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
-    return require_integer("shard", shard[0], 1, parts), parts
+    shards = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    return require_integer("shard", shard[0], 1, shards), shards
 
 
 def _require_no_material(

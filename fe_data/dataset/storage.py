@@ -301,8 +301,8 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
     """Raise FolderLockedError if a shard of another division has locked some of these samples."""
     number, total = shard
     for path in folder.glob(".lock-*-of-*"):
-        other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
-        if parts != total and (number - other) % math.gcd(total, parts) == 0:
+        other, shards = map(int, path.name.removeprefix(".lock-").split("-of-"))
+        if shards != total and (number - other) % math.gcd(total, shards) == 0:
             with path.open("rb") as file:
                 _lock(file, folder, shared=True)
 

@@ -87,11 +87,14 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> Non
     """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
-        least = spacing_of(min_spacing, vf, n_fibres)
+        fibres = (
+            f"{n_fibres} fibres with the default spacing, which keeps them in disorder,"
+            if min_spacing is None
+            else f"{n_fibres} fibres at least {min_spacing:g} diameters apart"
+        )
         raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {least:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}"
-            f"{advice_of_spacing(vf, n_fibres)}"
+            f"vf = {vf!r} is out of range: {fibres} are limited to vf <= {limit:.4f}"
+            f"{in_percent(vf, 1.0, 'vf is a fraction')}{advice_of_spacing(vf, n_fibres)}"
         )
 
 

@@ -77,6 +77,8 @@ def _name(loading: Loading) -> str:
         values.append(" → ".join(f"{change:g} K" for change in changes))
     if loading.angle is not None:
         values.append(f"axes turned by {loading.angle:g}°")
+    if loading.shear_angle is not None:
+        values.append(f"from xx towards xz by {loading.shear_angle:g}°")
     name = " and ".join(words) if n == 1 else f"path of {n} segments"
     return f"Loading: {name}, mean {', '.join(values)}"
 

@@ -1,6 +1,6 @@
 """Tables of the guides and CSV files, from metrics: python -m figures.report.tables --write.
 
-The text of the guides is written by hand. tests/figures/report/test_findings.py checks the numbers
+The text of the guides is written by hand. tests/figures/report/sentences.py checks the numbers
 in it.
 """
 

@@ -31,6 +31,6 @@ def concentration(X: np.ndarray) -> np.ndarray:
     return strain_concentration(X, softening=SOFTENING)
 
 
-def default_bank() -> MaterialPointBasis:
+def default_basis() -> MaterialPointBasis:
     """Return the basis of material points with default settings."""
     return MaterialPointBasis(concentration, BOUNDS)

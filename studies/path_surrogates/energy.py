@@ -84,7 +84,7 @@ def cycled(
         `gains` of the mean, (1, rves), and of the members, (K, rves).
     """
     rng = np.random.default_rng(seed)
-    low, high = model.bank.bounds
+    low, high = model.basis.bounds
     X = rng.uniform(low, high, (rves, 4))
     ends, middles = (_directions(rves, rng) for _ in range(2))
     strain, first = cycles(amplitude * ends, preload * middles)

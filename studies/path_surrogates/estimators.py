@@ -9,7 +9,7 @@ import numpy as np
 from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
 from bnn.paths.material_points import PHASES
 from fe_data import Paths
-from studies.path_surrogates.data import concentration, default_bank
+from studies.path_surrogates.data import concentration, default_basis
 from studies.path_surrogates.material_points import PointEnsemble
 from studies.path_surrogates.recurrent import RecurrentEnsemble
 
@@ -53,10 +53,10 @@ class Estimator:
 
 def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsemble:
     """Fit `StrainPathEnsemble` with default settings to random paths."""
-    bank = default_bank()
+    basis = default_basis()
     model = StrainPathEnsemble(
-        bank,
-        fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress),
+        basis,
+        fit_scatter(basis, repeated.inputs, repeated.strain, repeated.stress),
         random_state=seed,
     )
     return model.fit(random_paths.inputs, random_paths.strain, random_paths.mean_stress)

@@ -33,12 +33,12 @@ def main() -> None:
     of_mean = reference.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / reference.stress.shape[1]
     curves = load_curves(TABLE)
     assert np.allclose(curves.strain[-1], reference.strain[0, -1, 0])
-    bank = data.default_bank()
+    basis = data.default_basis()
     repeated = sets.repeated_random
-    scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
+    scatter = fit_scatter(basis, repeated.inputs, repeated.strain, repeated.stress)
     for n in SIZES:
         random_paths = sets.random_paths
-        paths = StrainPathEnsemble(bank, scatter, n_members=1, random_state=0)
+        paths = StrainPathEnsemble(basis, scatter, n_members=1, random_state=0)
         paths.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
         mean, std = paths.predict(reference.inputs, reference.strain, return_std=True)
         _report("random paths", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)

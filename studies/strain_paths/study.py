@@ -55,7 +55,7 @@ class Members:
 class Study:
     """Training data and test sets of the study."""
 
-    bank: MaterialPointBasis
+    basis: MaterialPointBasis
     scatter: PathScatter
     random_paths: Paths
     references: Mapping[str, Paths]
@@ -67,7 +67,7 @@ class Study:
 
     def posterior(self, learnt: Paths, seed: int) -> StrainPathEnsemble:
         """Return the posterior given paths with one microstructure each."""
-        model = StrainPathEnsemble(self.bank, self.scatter, random_state=seed)
+        model = StrainPathEnsemble(self.basis, self.scatter, random_state=seed)
         return model.fit(learnt.inputs, learnt.strain, learnt.mean_stress)
 
     def error(self, name: str, stress: np.ndarray) -> float:
@@ -80,7 +80,7 @@ class Study:
         """Return the errors of the mean-field model, by set."""
         return {
             name: self.error(
-                name, self.bank.features(reference.inputs, reference.strain).mean_fields
+                name, self.basis.features(reference.inputs, reference.strain).mean_fields
             )
             for name, reference in self.references.items()
         }
@@ -158,7 +158,7 @@ def spread_of_theta(model: StrainPathEnsemble, paths: Paths, std: np.ndarray) ->
     Returns:
         √(std² - ρ² σ² / (v_f u)), (n, T, 3) [MPa].
     """
-    features = model.bank.features(paths.inputs, paths.strain)
+    features = model.basis.features(paths.inputs, paths.strain)
     sigma = model.scatter.std(paths.inputs, features.plastic_strain, features.utilisation)
     slower = paths.inputs[:, 0, None, None] * features.utilisation[..., None]
     std_theta: np.ndarray = np.sqrt(std**2 - (model.model_error * sigma) ** 2 / slower)
@@ -169,16 +169,16 @@ def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
+def load_study(basis: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
     """Load the study with the sets of the package, and `reference_rves` RVEs of each test set."""
     references = {name: part(load_paths(name), reference_rves, 0) for name in LABELS}
-    return Study(bank, scatter, load_paths("random"), references)
+    return Study(basis, scatter, load_paths("random"), references)
 
 
 def typical(study: Study, name: str) -> int:
     """Return the index of the RVE with the median error of the mean-field model in a set."""
     reference = study.references[name]
-    fields = study.bank.features(reference.inputs, reference.strain).mean_fields
+    fields = study.basis.features(reference.inputs, reference.strain).mean_fields
     errors = np.square(fields - reference.mean_stress)[..., components(name)].mean(axis=(1, 2))
     return int(np.argsort(errors)[(len(errors) - 1) // 2])
 

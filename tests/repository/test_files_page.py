@@ -1,5 +1,6 @@
 """The reference of files shows the fields of the schema, and its examples are files that work."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from docs import file_tables
 from fe_data import (
+    Material,
     design_from_file,
     load_phases,
     load_table,
@@ -56,6 +58,11 @@ def test_the_examples_mean_what_the_page_says(tmp_path):
     assert [len(loading.strain) for loading in (cycle, shear)] == [3, 1]
     path.write_text(example("Microstructure"), encoding="utf-8")
     assert [len(micro.radii) for micro in microstructures_from_file(path)] == [2, 1]
+
+
+def test_the_page_names_every_field_of_a_phase():
+    names = {field.name for field in dataclasses.fields(Material)}
+    assert {name for name in names if f"`{name}`" not in PAGE} == set()
 
 
 def test_the_columns_of_a_dataset_are_all_there():

@@ -40,13 +40,13 @@ def ensemble():
 @functools.cache
 def path_ensemble():
     bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-    bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+    basis = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
     rng = np.random.default_rng(0)
     inputs = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
     strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
-    stress = bank.features(inputs, strain).mean_fields + 1.0
+    stress = basis.features(inputs, strain).mean_fields + 1.0
     scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-    model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0)
+    model = StrainPathEnsemble(basis, scatter, n_members=5, random_state=0)
     return model.fit(inputs, strain, stress)
 
 

@@ -21,7 +21,9 @@ _FIRST_NUGGET = 0.01
 # Steps of larger problems are limited by memory bandwidth, so they use single precision if the
 # rounding of M allows it.
 _LARGE = 4000  # residuals per member
-_JITTER = 1e-5  # relative increase of the preconditioner's diagonal, against rounding errors
+_DIAGONAL_INCREASE = (
+    1e-5  # relative increase of the preconditioner's diagonal, against rounding errors
+)
 
 
 class Metric:
@@ -114,7 +116,7 @@ class FunctionFit:
         # The block of output j is J_j J_jᵀ + λ M_j = L_j L_jᵀ.
         self._metric.add_outputs_to(kernels, factors)
         if precision == torch.float32:
-            diagonal *= 1.0 + _JITTER
+            diagonal *= 1.0 + _DIAGONAL_INCREASE
         roots, failed = torch.linalg.cholesky_ex(kernels)
 
         def product(v: Tensor) -> Tensor:

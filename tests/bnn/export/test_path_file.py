@@ -27,11 +27,11 @@ def walk(steps, size=0.001, seed=0):
 
 def fitted(n_points=5, n_members=4):
     """An ensemble that learnt from stress which mean fields do not say."""
-    bank = MaterialPointBasis(strain_concentration, BOUNDS, n_points=n_points)
+    basis = MaterialPointBasis(strain_concentration, BOUNDS, n_points=n_points)
     X = np.random.default_rng(1).uniform(BOUNDS[0] + 0.1, BOUNDS[1], (6, 4))
     strain = np.stack([walk(30, seed=i) for i in range(6)])
-    stress = 1.1 * bank.features(X, strain).mean_fields
-    return StrainPathEnsemble(bank, SCATTER, n_members=n_members, random_state=0).fit(
+    stress = 1.1 * basis.features(X, strain).mean_fields
+    return StrainPathEnsemble(basis, SCATTER, n_members=n_members, random_state=0).fit(
         X, strain, stress
     )
 
@@ -94,7 +94,7 @@ def agree(found, wanted, tolerance=1e-9):
 def test_stress_is_that_of_the_members_and_of_the_mean_in_python(compiled, model, X):
     cell = compiled(model, X)
     assert cell.members == 4
-    assert len(cell.rest) == 4 * model.bank.n_histories
+    assert len(cell.rest) == 4 * model.basis.n_histories
     for seed in (0, 1):
         strain = walk(100, seed=seed)
         members = model.predict_members([X], strain[None])[:, 0]
@@ -168,7 +168,7 @@ def test_what_is_not_admissible_returns_one_and_writes_nothing(compiled, model):
         assert all(returned(strain=(i, large)) == 0 for i in range(3))
 
 
-def test_size_and_time_of_a_file_of_the_default_bank(compiled, tmp_path):
+def test_size_and_time_of_a_file_of_the_default_basis(compiled, tmp_path):
     """Print what docs/paths.md says, and assert the size."""
     cell = compiled(fitted(n_points=MaterialPointBasis.n_points, n_members=20))
     size = (tmp_path / "model.c").stat().st_size

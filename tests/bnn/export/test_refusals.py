@@ -81,7 +81,7 @@ def test_what_no_c_file_of_a_path_holds(tmp_path, X, options, words):
     with pytest.raises(ValueError, match=words):
         path_to_c(model, tmp_path / "model.c", X, **options)
     with pytest.raises(NotFittedError):
-        path_to_c(StrainPathEnsemble(model.bank, SCATTER), tmp_path / "model.c", CELL)
+        path_to_c(StrainPathEnsemble(model.basis, SCATTER), tmp_path / "model.c", CELL)
     assert not list(tmp_path.iterdir())
 
 

@@ -18,7 +18,7 @@ from bnn.paths import (
 )
 from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
-from tests.bnn.paths.test_bank import BOUNDS, MEAN_FIELDS, cells
+from tests.bnn.paths.test_basis import BOUNDS, MEAN_FIELDS, cells
 
 BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=4)
 SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
@@ -188,7 +188,7 @@ def test_a_path_that_begins_with_rest_teaches_as_much_as_without():
     np.testing.assert_allclose(other[1], one[1], rtol=1e-4)
 
 
-def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
+def test_paths_of_another_matrix_than_that_of_the_basis_are_warned_of():
     """Yield stresses of 250 instead of 400 MPa."""
     X, strain = cells(6)
     softer = replace(BANK, phases=PhaseProperties(sigma_y0_MPa=250.0))

@@ -9,7 +9,7 @@ import bnn
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble, fit_scatter
 from bnn.paths.ensemble import _design
 from bnn.paths.material_points import INPUTS
-from tests.bnn.paths.test_bank import BOUNDS, MEAN_FIELDS, cells
+from tests.bnn.paths.test_basis import BOUNDS, MEAN_FIELDS, cells
 
 COEFFICIENTS = np.tile([8.0, 3.0, 0.0, 0.3], (3, 1))
 
@@ -18,9 +18,11 @@ def ensemble(names, order):
     """An ensemble whose inputs have another order; the mean-field model takes that of the paper."""
     back = np.argsort(order)[:4]
     low_high = np.column_stack([BOUNDS, [[-1.0], [1.0]]])[:, order]
-    bank = MaterialPointBasis(lambda X: MEAN_FIELDS(X[:, back]), low_high, n_points=4, inputs=names)
+    basis = MaterialPointBasis(
+        lambda X: MEAN_FIELDS(X[:, back]), low_high, n_points=4, inputs=names
+    )
     return StrainPathEnsemble(
-        bank, PathScatter(COEFFICIENTS, inputs=names), n_members=2, random_state=0
+        basis, PathScatter(COEFFICIENTS, inputs=names), n_members=2, random_state=0
     )
 
 
@@ -32,10 +34,10 @@ def test_the_order_of_the_inputs_does_not_count(tmp_path):
     found = []
     for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
         model = ensemble(tuple(names[order].tolist()), order)
-        stress = 1.1 * model.bank.features(X[:, order], strain).mean_fields
+        stress = 1.1 * model.basis.features(X[:, order], strain).mean_fields
         model.fit(X[:, order], strain, stress)
         model.save(tmp_path / "model.npz")
-        model = StrainPathEnsemble.load(tmp_path / "model.npz", model.bank.concentration)
+        model = StrainPathEnsemble.load(tmp_path / "model.npz", model.basis.concentration)
         bnn.export.path_to_c(model, tmp_path / "rve.c", X[0, order])
         code = (tmp_path / "rve.c").read_text()
         assert all(f"{name} = {value:g}" in code for name, value in zip(names, X[0], strict=True))
@@ -54,13 +56,13 @@ def test_a_further_input_acts_on_the_stress():
     """Only it changes the weights of the points: between RVEs that are equal otherwise."""
     names = (*INPUTS, "cov_radius")
     model = ensemble(names, [0, 1, 2, 3, 4])
-    bank = model.bank
-    theta = np.zeros((bank.n_features, 6))
-    theta[: bank.n_points, 5] = [1.0, -1.0, 0.5, 2.0]
+    basis = model.basis
+    theta = np.zeros((basis.n_features, 6))
+    theta[: basis.n_points, 5] = [1.0, -1.0, 0.5, 2.0]
 
     def stress(X, strain):
-        features = bank.features(X, strain)
-        corrections = _design(features.points, bank.factors(X)) @ theta.reshape(-1)
+        features = basis.features(X, strain)
+        corrections = _design(features.points, basis.factors(X)) @ theta.reshape(-1)
         return features.mean_fields + corrections.reshape(strain.shape)
 
     X, strain = cells(12)
@@ -78,13 +80,13 @@ def test_a_further_input_acts_on_the_stress():
 def test_a_fitted_scatter_has_the_inputs_of_its_basis():
     names = ("E_f_GPa", "vf", "b_m_MPa", "c_m")
     order = [1, 0, 2, 3]
-    bank = MaterialPointBasis(
+    basis = MaterialPointBasis(
         lambda X: MEAN_FIELDS(X[:, order]), BOUNDS[:, order], n_points=2, inputs=names
     )
     plain = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=2)
     X, strain = cells(4)
     stress = np.random.default_rng(0).normal(0.0, 2.0, (4, 5, *strain.shape[1:]))
-    found = fit_scatter(bank, X[:, order], strain, stress)
+    found = fit_scatter(basis, X[:, order], strain, stress)
     assert found.inputs == names
     np.testing.assert_allclose(
         found.coefficients, fit_scatter(plain, X, strain, stress).coefficients
@@ -108,6 +110,6 @@ def test_wrong_names_are_rejected(names, message):
 
 def test_scatter_and_basis_must_have_the_same_inputs():
     names = ("E_f_GPa", "vf", "b_m_MPa", "c_m")
-    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS)
+    basis = MaterialPointBasis(MEAN_FIELDS, BOUNDS)
     with pytest.raises(ValueError, match=r"scatter\.inputs = .*: must be those of the basis"):
-        StrainPathEnsemble(bank, PathScatter(COEFFICIENTS, inputs=names))
+        StrainPathEnsemble(basis, PathScatter(COEFFICIENTS, inputs=names))

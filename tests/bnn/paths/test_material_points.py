@@ -36,8 +36,8 @@ def test_wrong_inputs_and_arrays_are_named():
     X, walk = _cells(2)
     A = strain_concentration(X)
     phases = PhaseProperties()
-    bank = MaterialPointBasis(strain_concentration, BOUNDS, n_points=2)
-    ensemble = StrainPathEnsemble(bank, PathScatter(np.zeros((3, 4))))
+    basis = MaterialPointBasis(strain_concentration, BOUNDS, n_points=2)
+    ensemble = StrainPathEnsemble(basis, PathScatter(np.zeros((3, 4))))
     softening = np.where([False, False, True, False], -400.0, BOUNDS)
     for call, message in (
         (lambda: mean_field_stress(A, X + np.eye(4)[0], walk, phases), r"vf = 1\."),

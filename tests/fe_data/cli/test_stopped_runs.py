@@ -273,3 +273,24 @@ def test_the_exit_code_says_whether_a_power_law_is_missing(
     code, result = run(tmp_path / "out", options)
     assert (code, result["status"]) == (expected, "complete")
     assert said in capsys.readouterr().err
+
+
+def test_a_run_that_ends_in_its_first_increment_has_none(tmp_path, capsys):
+    options = [*PAPER, "--increments", "4"]
+    code, result = run(tmp_path, options, "--loading=free:20000,free,free")
+    assert code == 1
+    assert len(result["history"]["stress"]) == 1  # the start
+    assert "has none of 4 increments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fibres", "message"),
+    [
+        (1, "the constants of a square array, in which all seeds are equal: for fibres at random"),
+        (3, "the constants of one RVE of 3 fibres: compare several --seed, or give --n-fibres 100"),
+    ],
+)
+def test_constants_of_few_fibres_say_so(capsys, fibres, message):
+    options = ["--vf", "0.3", "--n-fibres", str(fibres), "--resolution", "3"]
+    assert main(["constants", "--material", "paper", *options]) == 0
+    assert message in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """What breaks meets voids, interphases, laws and cooling; and what must not matter."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,14 @@ from fe_data import (
     Material,
     Microstructure,
     Phases,
+    Settings,
+    named_phases,
     solve_composite,
 )
+from fe_data.__main__ import main
+from fe_data.cli.strengths import print_strengths
+from fe_data.composite.strengths import sample_envelope, sample_strength
+from fe_data.geometry.microstructure import random_microstructure
 
 RESIN = Isotropic(3.5, 0.35, alpha_per_K=58e-6)
 GLASS = Material(Isotropic(70.0, 0.2, alpha_per_K=5e-6))
@@ -72,3 +80,112 @@ def test_what_breaks_meets_voids_interphases_laws_and_cooling(breaking, rve, law
     assert ("damaged_fraction" in history) == (breaking != "damage")
     assert ("damaged_area" in history) == (breaking != "interface")
     assert strength.damaged_fraction + strength.damaged_area > 0.0
+
+
+@pytest.mark.parametrize("angle", [30.0, 90.0, 120.0])
+def test_the_mean_stress_keeps_its_direction(angle):
+    """All other mean stresses are zero, also while the matrix yields."""
+    pull = Loading((0.02, *[None] * 5), increments=4, shear_angle=angle)
+    phases = breakable("damage", "j2").unbreakable()
+    solved = solve_composite(phases, RVES["fibres"], pull, resolution=3.0, silent=True)
+    stress = solved.history["stress"][1:]
+    size = np.hypot(stress[:, 0], stress[:, 4])
+    expected = np.outer(size, [np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    np.testing.assert_allclose(stress[:, [0, 4]], expected, atol=1e-3)
+    np.testing.assert_allclose(stress[:, [1, 2, 3, 5]], 0.0, atol=1e-3)
+    assert solved.history["yielded_fraction"][-1] > 0.1
+
+
+def test_an_angle_of_shear_needs_six_components():
+    with pytest.raises(ValueError, match="six components"):
+        Loading((0.01, None, None), shear_angle=30.0)
+    with pytest.raises(ValueError, match="shear_angle = 200"):
+        Loading(PULL, shear_angle=200.0)
+
+
+BRITTLE = """
+phases:
+  matrix:
+    elasticity: {E_GPa: 3.5, nu: 0.35}
+    law: j2
+    parameters: {yield_stress: 40.0}
+    damage: {onset: 0.002, fracture_energy_J_m2: 4.0, fibre_diameter_um: 7.0}
+  fibres:
+    elasticity: {E_GPa: 70.0, nu: 0.2}
+"""
+
+
+def test_the_command_writes_an_envelope(tmp_path, capsys):
+    """Tension, shear and compression; the table, the summary and the figure agree."""
+    (tmp_path / "brittle.yaml").write_text(BRITTLE)
+    words = f"envelope --material {tmp_path}/brittle.yaml --vf 0.3 --n-fibres 1 --resolution 3 "
+    words += f"--points 3 --replicates 1 --drop 0.02 --jobs 1 --out {tmp_path}/out"
+    assert main(words.split()) == 0
+    header, *rows = (tmp_path / "out" / "envelope.csv").read_text().splitlines()
+    assert header == "angle_deg,seed,transverse_MPa,shear_MPa,is_reached,reason"
+    values = np.array([row.split(",")[:4] for row in rows], dtype=float)
+    assert values[:, 0].tolist() == [0.0, 90.0, 180.0]
+    assert values[0, 2] > 20.0 > 1e-9 > abs(values[0, 3])
+    assert values[1, 3] > 10.0 > 1e-9 > abs(values[1, 2])
+    assert values[2, 2] < -20.0
+    summary = json.loads((tmp_path / "out" / "envelope.json").read_text())
+    assert summary["transverse_MPa"] == values[:, 2].tolist()
+    assert summary["reached"] == [1, 1, 1]
+    assert f"{values[0, 2]:.2f}" in capsys.readouterr().out
+    assert (tmp_path / "out" / "envelope.png").stat().st_size > 1000
+    wrong = words.replace("--points 3", "--points 1")
+    assert main(wrong.split()) == 2
+    assert "points = 1 is out of range" in capsys.readouterr().err
+
+
+def test_an_envelope_begins_at_the_transverse_strength():
+    phases = breakable("damage", "j2")
+    settings = Settings(n_fibres=1, resolution=3.0)
+    point = sample_envelope(phases, 0.0, 0.3, 0, settings, 0.02)
+    sample = sample_strength(phases, "transverse_tension", 0.3, 0, settings, 0.02)
+    assert point.transverse_MPa == pytest.approx(sample.strength.strength_MPa, rel=2e-3)
+    assert point.is_reached
+
+
+def test_the_order_of_the_fibres_does_not_matter():
+    phases = named_phases("glass_epoxy_debonding")
+    fibres = random_microstructure(0.4, 3, 3)
+    turned = Microstructure(fibres.centres[[2, 0, 1]], fibres.radii[[2, 0, 1]])
+    pull = Loading((0.02, *[None] * 5), increments=100)
+    choices = {"resolution": 4.0, "silent": True, "drop": 0.02}
+    found, expected = (
+        solve_composite(phases, m, pull, **choices).strength.strength_MPa for m in (turned, fibres)
+    )
+    assert found == pytest.approx(expected, rel=5e-3)
+
+
+def test_the_number_of_workers_does_not_matter(tmp_path):
+    """The file of strengths is the same to the last bit."""
+    phases = breakable("both", "j2")
+    settings = Settings(n_fibres=1, resolution=3.0)
+    for jobs in (1, 2):
+        out = tmp_path / f"{jobs}.csv"
+        choices = ["transverse_tension"], 0.3, 0, 2, settings, 0.02
+        print_strengths(phases, *choices, jobs, out)
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+
+
+@pytest.mark.slow
+def test_the_published_case_is_inside_the_scatter_of_30_microstructures():
+    """Modulus 7.88 GPa, and a peak of 45.0 MPa at 0.0070 (rve2d-fibre, 9 fibres, v_f 0.40)."""
+    phases = named_phases("glass_epoxy_debonding")
+    settings = Settings(n_fibres=9, resolution=4.0)
+    samples = [
+        sample_strength(phases, "transverse_tension", 0.4, seed, settings, 0.05)
+        for seed in range(30)
+    ]
+    assert all(sample.is_reached for sample in samples)
+    peaks = np.array([sample.strength.strength_MPa for sample in samples])
+    strains = np.array([sample.strength.strain_at_strength for sample in samples])
+    assert peaks.min() < 45.0 < peaks.max()
+    assert strains.min() < 0.0070 < strains.max()
+    first = Loading((1e-4, *[None] * 5), increments=1)
+    fibres = [random_microstructure(0.4, seed, 9) for seed in range(30)]
+    rves = [solve_composite(phases, m, first, resolution=4.0, silent=True) for m in fibres]
+    moduli = [rve.history["stress"][-1, 0] / 0.1 for rve in rves]  # GPa
+    assert min(moduli) < 7.88 < max(moduli)

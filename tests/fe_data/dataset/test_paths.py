@@ -8,8 +8,9 @@ from fe_data.dataset.collection import fit_warning
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
+from fe_data.dataset.inputs_file import load_inputs
 from fe_data.dataset.loading_file import loadings_from_file
-from fe_data.dataset.table import load_inputs, load_table
+from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
 from fe_data.files.csv_rows import TableError
 from fe_data.loading import Loading

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from fe_data.dataset.table import Table, load_inputs, load_table
+from fe_data.dataset.inputs_file import load_inputs
+from fe_data.dataset.table import Table, load_table
 from fe_data.files.csv_rows import TableError
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import limited

@@ -43,10 +43,10 @@ def test_mean_fields_which_are_plasticity_never_gain(preload):
     rng = np.random.default_rng(0)
     X = rng.uniform(*data.BOUNDS, (30, 4))
     ends, middles = rng.standard_normal((2, 30, 3))
-    bank = MaterialPointBasis(data.concentration, data.BOUNDS, n_points=1)
+    basis = MaterialPointBasis(data.concentration, data.BOUNDS, n_points=1)
     for amplitude in AMPLITUDES:
         strain, first = cycles(0.5 * amplitude * ends, 0.5 * preload * middles)
-        assert (gains(bank.features(X, strain).mean_fields[None], strain, first) == 0.0).all()
+        assert (gains(basis.features(X, strain).mean_fields[None], strain, first) == 0.0).all()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Posteriors judged by sets of paths, on a small bank."""
+"""Posteriors judged by sets of paths, on a small basis."""
 
 from types import SimpleNamespace
 
@@ -28,23 +28,23 @@ def alike(X):
     return np.tile(np.eye(3), (len(X), 2, 1, 1))
 
 
-def rves(n, microstructures, seed, bank):
+def rves(n, microstructures, seed, basis):
     """Stress of mean fields, 3 % more of it, and the scatter of microstructures."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
     strain = np.array([random_path(rng, increments=30) for _ in range(n)])
-    stress = 1.03 * bank.features(X, strain).mean_fields
+    stress = 1.03 * basis.features(X, strain).mean_fields
     shifts = SCATTER * rng.standard_normal((n, microstructures, 1, 3))
     return Paths(X, strain, stress[:, None] + shifts)
 
 
 @pytest.fixture(scope="module")
 def study():
-    bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
+    basis = MaterialPointBasis(alike, BOUNDS, n_points=4)
     log_variance = 2.0 * np.log(SCATTER)
     scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
-    references = {name: rves(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
-    return Study(bank, scatter, rves(7, 1, 10, bank), references)
+    references = {name: rves(4, 6, seed, basis) for seed, name in enumerate(LABELS)}
+    return Study(basis, scatter, rves(7, 1, 10, basis), references)
 
 
 def test_errors_and_coverages_are_those_of_the_prediction(study):
@@ -78,7 +78,7 @@ def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
 
 def test_members_scatter_as_theta_alone_does(study):
     random_paths = study.random_paths
-    model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
+    model = StrainPathEnsemble(study.basis, study.scatter, n_members=4000, random_state=0)
     model.fit(random_paths.inputs, random_paths.strain, random_paths.stress[:, 0])
     found = study.members(model, "reference_random")
     assert found.spread == pytest.approx(1.0, abs=0.05)
@@ -103,7 +103,7 @@ def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_commo
 
 
 def test_no_rve_that_judges_has_the_inputs_of_one_to_learn_from(study):
-    shipped = load_study(study.bank, study.scatter, 15)
+    shipped = load_study(study.basis, study.scatter, 15)
     learnt = {tuple(x) for x in shipped.random_paths.inputs}
     for reference in shipped.references.values():
         assert reference.stress.shape[:2] == (15, 20)

@@ -1,4 +1,4 @@
-"""The bank of points about mean fields."""
+"""The basis of points about mean fields."""
 
 from functools import partial
 
@@ -63,11 +63,11 @@ def test_a_mirrored_path_has_the_mirrored_stress_of_every_feature_but_the_linear
 def test_no_point_yields_before_the_mean_fields_in_any_direction():
     """Along rays: a point is elastic while its stress is in proportion to the strain."""
     first_yield = 1.3
-    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=15, first_yield=first_yield)
+    basis = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=15, first_yield=first_yield)
     X, _ = cells(20)
     rays = np.random.default_rng(1).standard_normal((20, 1, 3))
     grid = np.linspace(0.0, 0.02, 201)[1:, None]
-    found = bank.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
+    found = basis.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
     last = np.argmax(found.plastic_strain > 0.0, axis=1)  # the first step that flows
     assert (last > 0).all()
     for i in range(20):
@@ -78,15 +78,15 @@ def test_no_point_yields_before_the_mean_fields_in_any_direction():
 
 def test_the_prior_shrinks_the_stiffness_that_the_weights_give_together_and_nothing_else():
     """Elastic stress by draws of weights, with independent ones and with those of the prior."""
-    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=30)
+    basis = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=30)
     X, _ = cells(4)
     small = 1e-6 * np.random.default_rng(1).standard_normal((4, 1, 3))
-    psi = bank.features(X, small).points[:, 0, :30]
-    M = bank.mixing[:30, :30]
+    psi = basis.features(X, small).points[:, 0, :30]
+    M = basis.mixing[:30, :30]
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     np.testing.assert_allclose(np.sort(np.linalg.eigvalsh(M)), [0.2] * 3 + [1.0] * 27, atol=1e-9)
     np.testing.assert_allclose(np.einsum("rs,nsj->nrj", M, psi), 0.2 * psi, rtol=1e-9)
-    np.testing.assert_array_equal(bank.mixing[30:], np.eye(33)[30:])
+    np.testing.assert_array_equal(basis.mixing[30:], np.eye(33)[30:])
 
 
 def test_the_utilisation_is_that_of_the_matrix_and_one_once_it_has_flowed():
@@ -102,14 +102,14 @@ def test_the_utilisation_is_that_of_the_matrix_and_one_once_it_has_flowed():
 
 
 def test_inputs_of_equal_bounds_are_fixed():
-    """A bank of one matrix: both bounds of b_m and of c_m are equal."""
+    """A basis of one matrix: both bounds of b_m and of c_m are equal."""
     bounds = np.where([False, False, True, True], BOUNDS[:1], BOUNDS)
-    bank = MaterialPointBasis(MEAN_FIELDS, bounds, n_points=2)
+    basis = MaterialPointBasis(MEAN_FIELDS, bounds, n_points=2)
     X = np.array([[0.3, 400.0, *bounds[0, 2:]]])
-    np.testing.assert_allclose(bank.factors(X)[0, 3:], 0.0)
-    np.testing.assert_allclose(bank.factors(X)[0, :3] / 0.3, [1.0, 0.25 / 0.175 - 1.0, 0.0])
+    np.testing.assert_allclose(basis.factors(X)[0, 3:], 0.0)
+    np.testing.assert_allclose(basis.factors(X)[0, :3] / 0.3, [1.0, 0.25 / 0.175 - 1.0, 0.0])
     with pytest.raises(ValueError, match=r"X\[0, 2\] = 401: both bounds of b_m_MPa are 300"):
-        bank.factors(X * [1.0, 1.0, 401.0 / 300.0, 1.0])
+        basis.factors(X * [1.0, 1.0, 401.0 / 300.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_inputs_of_equal_bounds_are_fixed():
         ({"concentration": lambda _: np.eye(3)}, "returns "),
     ],
 )
-def test_what_a_bank_cannot_use_is_refused(changed, message):
+def test_what_a_basis_cannot_use_is_refused(changed, message):
     given = {"concentration": MEAN_FIELDS, "bounds": BOUNDS, "n_points": 6} | changed
     with pytest.raises(ValueError, match=message):
         MaterialPointBasis(**given).features(*cells(2))

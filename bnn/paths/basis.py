@@ -130,9 +130,9 @@ class MaterialPointBasis(Short):
         >>> from bnn.paths import MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
         >>> alike = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
-        >>> bank = MaterialPointBasis(alike, bounds, n_points=10)
+        >>> basis = MaterialPointBasis(alike, bounds, n_points=10)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
-        >>> bank.features([[0.3, 400.0, 400.0, 0.4]], strain[None]).points.shape
+        >>> basis.features([[0.3, 400.0, 400.0, 0.4]], strain[None]).points.shape
         (1, 20, 13, 3)
     """
 
