@@ -63,12 +63,12 @@ def print_strengths(
         out.unlink(missing_ok=True)
     tasks = [(name, number) for name in chosen for number in range(seed, seed + replicates)]
     pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
-    found = pool(
+    simulated = pool(
         delayed(sample_strength)(phases, name, vf, number, settings, drop) for name, number in tasks
     )
     samples: list[SampledStrength] = []
     try:
-        for sample in shown(found, "strengths", "RVE", len(tasks)):
+        for sample in shown(simulated, "strengths", "RVE", len(tasks)):
             samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
     finally:
         if out is not None and samples:
