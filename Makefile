@@ -48,7 +48,7 @@ CLEAN = python3 figures/pipeline/clean.py
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-environment test elsewhere: NAME=bits, dolfinx, python or slurm (other processors, Debian, Python, a cluster)
 #: make lint             check style, types, imports between subpackages, and the prose of pages
-#: make bench            measure the speed of simulation and training
+#: make bench            measure the speed of regression, simulation and training
 #: make docs             build the site (guides, notebooks, reference): build/docs/index.html
 #: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2);
 #:                       NAME=reference: the 10,000 RVEs of the reference table; NAME=paths: the strain paths
@@ -104,7 +104,7 @@ lint: environment
 	@$(PYTHON) -m docs.prose
 
 bench: environment
-	@for program in training_speed rve_speed sparse_solvers ufl_solver; do $(PYTHON) -m "bench.$$program"; done
+	@for program in gp_speed training_speed rve_speed sparse_solvers ufl_solver; do $(PYTHON) -m "bench.$$program"; done
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment

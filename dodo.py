@@ -80,8 +80,8 @@ def _simulation(designs, folder):
     """Simulate designs, name → number of inputs, into a folder."""
     repeats = {design: f"x{count}" for design, count in PROFILE.microstructures.items()}
     parts = [f"{name}={count}{repeats.get(name, '')}" for name, count in designs.items()]
-    given = ["--seed", str(PROFILE.seed), "--jobs", str(JOBS)]
-    command = ["-m", "figures.pipeline.simulation", str(folder), *parts, *given]
+    further = ["--seed", str(PROFILE.seed), "--jobs", str(JOBS)]
+    command = ["-m", "figures.pipeline.simulation", str(folder), *parts, *further]
     return {
         "name": PROFILE.name,
         "doc": f"simulate {', '.join(designs)}, {sum(designs.values())} inputs",
@@ -114,7 +114,7 @@ def task_dataset():
 def task_draws():
     """Simulate the tables of all datasets; the first dataset is the one of the profile."""
     if PROFILE.draws:
-        sizes = {each: PROFILE.datasets[each] for each in PROFILE.designs_of(DRAWS)}
+        sizes = {design: PROFILE.datasets[design] for design in PROFILE.designs_of(DRAWS)}
         counts = {design: PROFILE.draws.count * size for design, size in sizes.items()}
         yield _simulation(counts, paths.drawn(OWN_DATA))
 
@@ -146,17 +146,22 @@ def _execution(name):
     if name == DRAWS:
         folder = paths.drawn(DATA)
         simulated = "draws"
-    given = {"profile": GIVEN_PROFILE, "seed": SEED, "data_dir": str(DATA), "out_dir": str(out)}
+    parameters = {
+        "profile": GIVEN_PROFILE,
+        "seed": SEED,
+        "data_dir": str(DATA),
+        "out_dir": str(out),
+    }
     command = ["-m", "figures.pipeline.run_notebook", name]
-    for key, value in given.items():
+    for key, value in parameters.items():
         command += ["-p", key, str(value)]
     designs = PROFILE.designs_of(name)
     awaited = designs
     tables = [paths.table_path(folder, design) for design in designs]
     if DATA != OWN_DATA:  # all tables that there are
         awaited = []
-        known = get_args(Design) if designs else ()
-        tables = paths.tables_of(folder, known).values()
+        drawn = get_args(Design) if designs else ()
+        tables = paths.tables_of(folder, drawn).values()
     path = paths.notebook_path(name)
     metrics = out / f"{name}.json"
     code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
@@ -172,7 +177,7 @@ def _execution(name):
         "actions": [(actions.run_program, [command])],
         "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
         "uptodate": [
-            config_changed(given | {"settings": repr(PROFILE.settings_of(name))}),
+            config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
             (_has_pictures, [metrics]),
         ],
         "targets": [metrics, out / "notebooks" / f"{name}.html"],

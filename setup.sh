@@ -225,7 +225,10 @@ for package in packages:
     pin = f"{name}=={version}"
     hashes = listed.get(pin.lower().replace("_", "-").replace(".", "-"))
     if hashes is None and name == "torch" and "+" in version:
-        hashes = f"--hash=sha256:{package['download_info']['archive_info']['hashes']['sha256']}"
+        digest = package["download_info"].get("archive_info", {}).get("hashes", {}).get("sha256")
+        if digest is None:
+            sys.exit(f"setup: the index gives no hash for {pin}: install this package yourself, then try again")
+        hashes = f"--hash=sha256:{digest}"
     if hashes is None:
         sys.exit(f"setup: {pin} has no hash in hashes.txt: install this package yourself, then try again")
     print(pin, hashes)

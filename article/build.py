@@ -9,7 +9,7 @@ import argparse
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="name the fields that are empty")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
 # Imported after the options are parsed, so that --help is fast.
 import json
@@ -24,7 +24,7 @@ import yaml
 from bnn import TrainingSettings
 from fe_data import settings
 from fe_data.dataset import design
-from fe_data.geometry import microstructure
+from fe_data.geometry import spacing
 from fe_data.mechanics import properties
 from figures import claims
 from figures.composite import problem
@@ -58,18 +58,18 @@ CONSTANTS = {
 
 def missing(metadata: Mapping[str, Any]) -> list[str]:
     """Return the empty fields of the metadata, which must be filled before submission."""
-    found = []
+    empty = []
     for number, author in enumerate(metadata["authors"], start=1):
         if author["name"] in {None, UNNAMED}:
-            found.append(f"authors: name of author {number}")
+            empty.append(f"authors: name of author {number}")
         if not author["email"]:
-            found.append(f"authors: email of author {number}")
+            empty.append(f"authors: email of author {number}")
     if not metadata["affiliations"]:
-        found.append("affiliations")
-    for part in ("code", "data"):
-        filled = {key: value for entry in metadata[part] for key, value in entry.items()}
-        found += [f"{part}: {key}" for key in ("url", "doi") if not filled.get(key)]
-    return found
+        empty.append("affiliations")
+    for section in ("code", "data"):
+        filled = {key: value for entry in metadata[section] for key, value in entry.items()}
+        empty += [f"{section}: {key}" for key in ("url", "doi") if not filled.get(key)]
+    return empty
 
 
 def judged(entry: Comparison) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def content() -> dict[str, Any]:
             name: {place: judged(entry) for place, entry in compare(run).items()}
             for name, run in runs.items()
         },
-        "cell": asdict(settings.Settings()) | {"min_spacing": microstructure.SPACING},
+        "rve": asdict(settings.Settings()) | {"min_spacing": spacing.SPACING},
         "adam": asdict(TrainingSettings()),
         "signs": SIGNS,
         "example": profile.example_1d.model_dump(),
@@ -141,4 +141,4 @@ def main(check: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    main(given.check)
+    main(arguments.check)

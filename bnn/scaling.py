@@ -24,6 +24,7 @@ from bnn._validation import (
     varies,
 )
 from bnn.storage import register, storable
+from safe_files.help_page import ExplainedWarning
 
 # None (no scaling), "data" (range of the data), (low, high), one such pair per column, or Bounds.
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
@@ -31,10 +32,10 @@ register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, opt
 
 # Data beyond this distance from the middle of the bounds, in half ranges, give a warning.
 # Standardised data without bounds reach about 4, so they give none.
-_FAR = 5.0
+_FAR_SCALED = 5.0
 
 
-class BoundsWarning(UserWarning):
+class BoundsWarning(ExplainedWarning):
     """Data lie far outside the bounds that scale them."""
 
 
@@ -217,7 +218,7 @@ def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
     """Warn if a column of data (N, n) reaches far outside the bounds of the parameter `name`."""
     distance = np.abs(scaler.transform(values))
     i, j = np.unravel_index(distance.argmax(), distance.shape)
-    if distance[i, j] > _FAR:
-        given = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
-        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {given}"
+    if distance[i, j] > _FAR_SCALED:
+        bounds = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
+        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {bounds}"
         warnings.warn(message, BoundsWarning, stacklevel=7)

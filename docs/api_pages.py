@@ -52,10 +52,10 @@ def sources(notebooks: list[str]) -> Iterator[tuple[str, str, str, str]]:
         yield "Notebooks", HEADING.findall(text)[0], name.replace(".ipynb", ".html"), text
 
 
-def links(name: str, found: list[tuple[str, str, str, str]]) -> str:
+def links(name: str, pages: list[tuple[str, str, str, str]]) -> str:
     """Return the section with links to examples, pages and notebooks that use a name."""
     kinds: dict[str, list[str]] = {}
-    for kind, title, address, text in found:
+    for kind, title, address, text in pages:
         use = uses(name, text)
         if use is None:
             continue
@@ -66,14 +66,14 @@ def links(name: str, found: list[tuple[str, str, str, str]]) -> str:
         kinds.setdefault(kind, []).append(f"`{words} <../../{address}{section}>`__")
     if not kinds:
         return ""
-    lines = [f"- **{kind}:** {', '.join(each)}" for kind, each in kinds.items()]
+    lines = [f"- **{kind}:** {', '.join(uses_of_kind)}" for kind, uses_of_kind in kinds.items()]
     return "\n".join(["", "Where it is used", "-" * 16, "", *lines, ""])
 
 
 def write(notebooks: list[str]) -> None:
     """Write the pages; notebooks are given as paths from the root."""
     FOLDER.mkdir(exist_ok=True)
-    found = list(sources(notebooks))
+    pages = list(sources(notebooks))
     for name in listed():
         value = pkgutil.resolve_name(name)
         kind = "function"
@@ -81,6 +81,6 @@ def write(notebooks: list[str]) -> None:
             kind = "exception" if issubclass(value, BaseException) else "class"
         heading = f"{name}\n{'=' * len(name)}\n\n.. auto{kind}:: {name}\n"
         page = FOLDER / f"{name}.rst"
-        text = heading + links(name, found)
+        text = heading + links(name, pages)
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")

@@ -96,7 +96,7 @@ def complete(app, name, source):
     if name == "docs/interactive":
         data = (ROOT / "docs" / "interactive" / "surrogate.json").read_text(encoding="utf-8")
         data = data.replace("<", r"\u003c")  # no text in it can end the element
-        scripts = "".join(f'<script src="../_static/{each}.js"></script>' for each in SCRIPTS)
+        scripts = "".join(f'<script src="../_static/{script}.js"></script>' for script in SCRIPTS)
         source[0] += (
             f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
         )
@@ -138,9 +138,9 @@ def formula(translator, node):
 
 def parts_that_open(app, page, template, context, doctree):
     """Fold each part of the navigation, but for the one that has the page."""
-    found = re.split(r'<p class="caption"[^>]*>(.*?)</p>', context["furo_navigation_tree"])
-    parts = [found[0]]
-    for caption, pages in zip(found[1::2], found[2::2], strict=True):
+    groups = re.split(r'<p class="caption"[^>]*>(.*?)</p>', context["furo_navigation_tree"])
+    parts = [groups[0]]
+    for caption, pages in zip(groups[1::2], groups[2::2], strict=True):
         opened = " open" if "current" in pages else ""
         parts.append(f"<details{opened}><summary>{caption}</summary>{pages}</details>")
     context["furo_navigation_tree"] = "".join(parts)

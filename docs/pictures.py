@@ -57,8 +57,8 @@ def own_composite(names: dict[str, Any]) -> Figure:
 
 if __name__ == "__main__":
     save_picture(several_radii(), DOCS / "several_radii.png", dpi=70)
-    found: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # where the code writes its datasets
-        exec(page_code(DOCS / "own_composite.md"), found)
-    save_picture(own_composite(found), DOCS / "own_composite.png", dpi=90)
+        exec(page_code(DOCS / "own_composite.md"), variables)
+    save_picture(own_composite(variables), DOCS / "own_composite.png", dpi=90)

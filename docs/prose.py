@@ -1,6 +1,6 @@
-"""Check the prose of pages, notebooks and docstrings: python -m docs.prose.
+"""Check the prose of pages, notebooks and docstrings, and names in code: python -m docs.prose.
 
-docs/prose.toml has the limits, the words to replace, and the exceptions.
+docs/prose.toml has the limits, the words to replace, vague names, and the exceptions.
 """
 
 import ast
@@ -8,23 +8,29 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "docs" / "prose.toml"
 # Parts of a page that are no prose: code, comments, formulas, tables, headings, figures, HTML.
 NO_PROSE = re.compile(
-    r"```.*?```|<!--.*?-->|\$\$.*?\$\$|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
+    r"```.*?```|<!--.*?-->|\$\$.*?\$\$|(?<=\n\n)(?:    [^\n]*\n)+"
+    r"|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
     re.DOTALL | re.MULTILINE,
 )
-SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n")
+SENTENCE_END = re.compile(
+    r"(?<=[.!?:])[*_)\"]*\s+(?=[A-Z0-9`*\[($✓α-ω])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n"
+)
+
+ONE_WORD = re.compile(r"`[^`]+`|\$[^$]+\$")  # code and formulas
 
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences and list items of a text, each on one line."""
-    for part in SENTENCE_END.split(text):
-        words = " ".join(part.split())
+    for sentence in SENTENCE_END.split(text):
+        words = " ".join(sentence.split())
         if words:
             yield words
 
@@ -32,6 +38,13 @@ def sentences(text: str) -> Iterator[str]:
 def page_prose(path: Path) -> str:
     """Return a Markdown page without what is no prose."""
     return NO_PROSE.sub("", path.read_text(encoding="utf-8"))
+
+
+def table_cells(path: Path) -> Iterator[str]:
+    """Yield the cells of the tables of a Markdown page."""
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for row in re.findall(r"(?m)^\|(.*)\|[ \t]*$", text):
+        yield from re.split(r"(?<!\\)\|", row)
 
 
 def cells(path: Path) -> Iterator[str]:
@@ -68,41 +81,81 @@ def faults(name: str, text: str, rules: dict[str, object]) -> Iterator[str]:
     assert isinstance(allowed, dict)
     exceptions = allowed.get(name, [])
     for sentence in sentences(text):
-        if any(sentence.startswith(each) for each in exceptions):
+        if sentence.startswith(tuple(exceptions)):
             continue
-        count = len(sentence.split())
+        count = len(
+            [word for word in ONE_WORD.sub("x", sentence).split() if re.search(r"\w", word)]
+        )
         if count > longest:
             yield f"{name}: a sentence of {count} words, at most {longest}: {sentence[:70]} ..."
         for pattern, better in words.items():
-            if found := re.search(rf"\b(?:{pattern})\b", sentence):
-                yield f"{name}: {found[0]!r}: write {better}: {sentence[:70]} ..."
+            if word := re.search(rf"\b(?:{pattern})\b", sentence):
+                yield f"{name}: {word[0]!r}: write {better}: {sentence[:70]} ..."
 
 
-def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
-    """Return what is wrong in the pages, notebooks and docstrings of a checkout."""
-    rules = tomllib.loads(rules_file.read_text(encoding="utf-8"))
-    found = []
-    for page in sorted(path for pattern in rules["pages"] for path in root.glob(pattern)):
-        name = page.relative_to(root).as_posix()
-        text = page_prose(page)
-        found += faults(name, text, rules)
+def names(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and name of what a module defines: variables, attributes, arguments, the rest."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+
+
+def files(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield name and path of the files that match a pattern."""
+    for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
+        yield path.relative_to(root).as_posix(), path
+
+
+def page_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong in the pages."""
+    for name, page in files(root, rules["pages"]):
+        yield from faults(name, "\n\n".join([page_prose(page), *table_cells(page)]), rules)
         count = len(page.read_text(encoding="utf-8").split())
         most = rules["longer_pages"].get(name, rules["longest_page"])
         if count > most:
-            found.append(f"{name}: {count} words, at most {most}")
-    for notebook in sorted(path for pattern in rules["notebooks"] for path in root.glob(pattern)):
-        name = notebook.relative_to(root).as_posix()
+            yield f"{name}: {count} words, at most {most}"
+
+
+def notebook_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong in the text cells of the notebooks."""
+    for name, notebook in files(root, rules["notebooks"]):
         for text in cells(notebook):
-            found += faults(name, cell_prose(text), rules)
+            yield from faults(name, cell_prose(text), rules)
             count = len(text.split())
             if count > rules["longest_cell"]:
                 most = f"at most {rules['longest_cell']}"
-                found.append(f"{name}: a text cell of {count} words, {most}: {text[:70]!r} ...")
-    for module in sorted(path for pattern in rules["modules"] for path in root.glob(pattern)):
-        name = module.relative_to(root).as_posix()
+                yield f"{name}: a text cell of {count} words, {most}: {text[:70]!r} ..."
+
+
+def docstring_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong in the docstrings."""
+    for name, module in files(root, rules["modules"]):
         for text in docstrings(module):
-            found += faults(name, text, rules)
-    return found
+            yield from faults(name, text, rules)
+
+
+def name_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
+    """Yield the names in code that do not say what they hold."""
+    code = rules["code"]
+    unread = {name for name, _ in files(root, code["unread"])}
+    for module, path in files(root, code["modules"]):
+        vague = {*code["vague_names"]} - {*code["allowed"].get(module, [])}
+        for line, name in [] if module in unread else names(path):
+            if name.strip("_").lower() in vague:
+                yield f"{module}:{line}: {name!r} does not say what it is: name the thing"
+
+
+def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
+    """Return what is wrong in the pages, notebooks, docstrings and names of a checkout."""
+    rules = tomllib.loads(rules_file.read_text(encoding="utf-8"))
+    checks = page_faults, notebook_faults, docstring_faults, name_faults
+    return [fault for faults_of in checks for fault in faults_of(root, rules)]
 
 
 if __name__ == "__main__":

@@ -44,15 +44,15 @@ prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 
 bounds = bnn.Scaling(inputs=[(LOW, HIGH)], outputs=[(100.0, 180.0)])
 K = options.members
 smooth = bnn.Architecture((20, 20), "silu")
-given = {"noise": 0.5, "n_members": K, "network": smooth, "scaling": bounds, "random_state": 0}
+shared = {"noise": 0.5, "n_members": K, "network": smooth, "scaling": bounds, "random_state": 0}
 anchored = bnn.FunctionAnchoredEnsemble(
     prior,
     pretraining=bnn.Pretraining(K, training=bnn.TrainingSettings(epochs=500)),
     anchoring=bnn.FunctionAnchoring(n_points=20),
-    **given,
+    **shared,
 )
 anchored.pretrain(np.linspace(LOW, HIGH, 100)[:, None])
-models = {"random initial weights": bnn.VanillaEnsemble(**given)}
+models = {"random initial weights": bnn.VanillaEnsemble(**shared)}
 models["anchored to Halpin and Tsai"] = anchored
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")

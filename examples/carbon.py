@@ -22,12 +22,12 @@ from safe_files.writing import save_picture
 phases = named_phases("carbon_epoxy")
 names = ["E_T_GPa", "G_LT_GPa", "G_TT_GPa", "nu_TT"]
 rows = [(vf, seed) for vf in np.linspace(0.2, 0.5, 7).round(3) for seed in range(options.seeds)]
-found = [
+results = [
     effective_constants(phases, random_microstructure(vf, seed, options.fibres), resolution=4.0)
     for vf, seed in rows
 ]
 X = np.array(rows)[:, :1]
-y = np.array([[getattr(each.constants, name) for name in names] for each in found])
+y = np.array([[getattr(result.constants, name) for name in names] for result in results])
 model = bnn.GPRegressor().fit(X, y)
 fractions = np.linspace(0.2, 0.5, 61)
 mean, std = model.predict(fractions[:, None], return_std=True, include_noise=True)
@@ -39,7 +39,7 @@ for j, (ax, name) in enumerate(zip(axes.flat, names, strict=True)):
     ax.plot(fractions, m, label="surrogate")
     ax.plot(X[:, 0], y[:, j], "k.", ms=4, label="RVEs")
     for label, side in zip((None, "bounds"), zip(*limits, strict=True), strict=True):
-        ax.plot(fractions, [getattr(each, name) for each in side], "k:", lw=0.8, label=label)
+        ax.plot(fractions, [getattr(bound, name) for bound in side], "k:", lw=0.8, label=label)
     ax.set(title=name.replace("_GPa", " [GPa]"), ylim=(0.93 * y[:, j].min(), 1.07 * y[:, j].max()))
     print(f"{name} at a fibre fraction of 0.35: {m[30]:.3f} ± {half[30]:.3f}")
 for ax in axes[1]:

@@ -30,8 +30,8 @@ for kind, material in fibres.items():
     number = options.rves // 2 if kind == "boron" else options.rves
     for seed, vf in enumerate(np.linspace(0.2, 0.5, number).round(3)):
         rve = random_microstructure(vf, seed, options.fibres)
-        found = effective_constants(Phases(epoxy, material), rve, resolution=4.0).constants
-        rows.append((kind, vf, found.E_T_GPa, found.G_LT_GPa))
+        constants = effective_constants(Phases(epoxy, material), rve, resolution=4.0).constants
+        rows.append((kind, vf, constants.E_T_GPa, constants.G_LT_GPa))
 table = pd.DataFrame(rows, columns=["fibre", "vf", "E_T_GPa", "G_LT_GPa"])
 
 inputs, outputs = ["fibre", "vf"], ["E_T_GPa", "G_LT_GPa"]

@@ -30,14 +30,14 @@ mean, std = model.predict(test[:, :2], return_std=True, include_noise=True)
 # Each of ten folds is left out once; prior and noise are estimated again from the other folds.
 folds = CrossConformalRegressor(bnn.GPRegressor(), confidence_level=LEVEL, cv=10, random_state=0)
 _, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
-found = {
+intervals_of = {
     "posterior": (mean - 1.645 * std, mean + 1.645 * std),
     "CV+": (intervals[:, 0, 0], intervals[:, 1, 0]),
 }
 observed = test[:, 2]
 order = np.argsort(mean)
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, layout="constrained")
-for axes, (name, (low, high)) in zip(panels, found.items(), strict=True):
+for axes, (name, (low, high)) in zip(panels, intervals_of.items(), strict=True):
     inside = (low <= observed) & (observed <= high)
     width = np.mean(high - low)
     print(f"{name:10} inside {LEVEL:.0%} intervals {inside.mean():.2f}, width {width:.2f} GPa")

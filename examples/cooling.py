@@ -37,14 +37,14 @@ for name, loading in paths.items():
     print(f"{name}: {np.interp(0.5, strain, stress):.1f} MPa at a strain of 0.5 %")
     if start:
         mesh = rve.cell.domain
-        for part, phase in rve.fields(start).items():
+        for material, phase in rve.fields(start).items():
             mean = phase.stress[..., :3].mean(axis=(1, 2))  # a third of the trace
             corners = mesh.points[mesh.triangles[phase.elements][:, :3]]
             drawn = PolyCollection(corners, array=mean, cmap="RdBu_r", edgecolors="face", lw=0.2)
             drawn.set_clim(-25, 25)
             left.add_collection(drawn)
             average = (mean * phase.weights.sum(axis=1)).sum() / phase.weights.sum()
-            print(f"after cooling, mean stress in the {part}: {average:.1f} MPa")
+            print(f"after cooling, mean stress in the {material}: {average:.1f} MPa")
         figure.colorbar(drawn, ax=left, label="mean stress [MPa]", extend="both")
 left.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[])
 left.set_title(f"Residual stress after cooling by {options.kelvin:g} K")

@@ -28,10 +28,10 @@ loadings = {
 }
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 materials = {"glass/epoxy, $v_f$ = 0.4": (glass, fibres), "pure resin": (resin, one)}
-for ax, (title, given) in zip(axes, materials.items(), strict=True):
+for ax, (title, composite) in zip(axes, materials.items(), strict=True):
     for name, (strain, column) in loadings.items():
         loading = Loading(strain, increments=24)
-        rve = solve_composite(*given, loading, resolution=None if given[0] is glass else 3)
+        rve = solve_composite(*composite, loading, resolution=None if composite[0] is glass else 3)
         # Engineering shear strain is twice the component xy.
         x = np.abs(rve.history["strain"][:, column]) * (2 if column == 3 else 1)
         y = np.abs(rve.history["stress"][:, column])

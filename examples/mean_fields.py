@@ -29,12 +29,12 @@ train = pd.read_csv(fe_data.shipped_table("train_beta"))
 repeated = pd.read_csv(fe_data.shipped_table("noise"))
 X = train[INPUTS].to_numpy()
 y = 2 * (train[[*RANGES]].to_numpy() - low) / (high - low) - 1
-X_cells = repeated[INPUTS].to_numpy()
-cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
-points, groups = np.unique(X_cells, axis=0, return_inverse=True)
-simulated = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
-noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
-of_means = noise(points) / (len(cells) / len(points))  # noise of means over 15 RVEs each
+X_rves = repeated[INPUTS].to_numpy()
+rves = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
+points, groups = np.unique(X_rves, axis=0, return_inverse=True)
+simulated = np.array([rves[groups == g].mean(axis=0) for g in range(len(points))])
+noise = bnn.HeteroscedasticNoise.from_replicates(X_rves, rves, groups, squares=(0,))
+of_means = noise(points) / (len(rves) / len(points))  # noise of means over 15 RVEs each
 
 
 def mean_field(X, **parameters):
@@ -44,8 +44,8 @@ def mean_field(X, **parameters):
 
 def learnt(parameters, estimate="average"):
     """Fit a Gaussian process whose prior mean is the mean-field model with given parameters."""
-    known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
-    prior = bnn.evidence.fit_prior(X, y, noise, estimate=estimate, **known)
+    trend = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
+    prior = bnn.evidence.fit_prior(X, y, noise, estimate=estimate, **trend)
     return bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
 
@@ -61,13 +61,16 @@ print("distance from the prior without discrepancy:", check.distance.round(1), "
 levels = stats.qmc.LatinHypercube(3, seed=0).random(options.draws).T
 drawn = [law.ppf(u) for law, u in zip(uncertain.values(), levels, strict=True)]
 sets = [dict(zip(uncertain, row, strict=True)) for row in zip(*drawn, strict=True)]
-models = [learnt(each) for each in sets]
-weights = special.softmax([learnt(each, "map").log_evidence() for each in sets])
-each = [model.predict(points, return_std=True) for model in models]
-mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
-variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))
-found = {"as they are": learnt({}).predict(points, True), "uncertain": (mean, np.sqrt(variance))}
-for name, (m, s) in found.items():
+models = [learnt(values) for values in sets]
+weights = special.softmax([learnt(values, "map").log_evidence() for values in sets])
+moments = [model.predict(points, return_std=True) for model in models]
+mean = sum(w * m for w, (m, _) in zip(weights, moments, strict=True))
+variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, moments, strict=True))
+predictions = {
+    "as they are": learnt({}).predict(points, True),
+    "uncertain": (mean, np.sqrt(variance)),
+}
+for name, (m, s) in predictions.items():
     error = bnn.metrics.rmse(simulated, m)
     inside = bnn.metrics.coverage(simulated, m, s, noise=of_means)
     print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")

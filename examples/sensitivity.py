@@ -25,8 +25,8 @@ OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 table = pd.read_csv(fe_data.shipped_table("train_uniform"))[:50]
 model = bnn.GPRegressor().fit(table[[*INPUTS]], table[OUTPUTS])
 print(model.summary())
-found = bnn.sensitivity(model, [*INPUTS.values()], options.points)
-for name, alone, whole in zip(OUTPUTS, found.first, found.total, strict=True):
+indices = bnn.sensitivity(model, [*INPUTS.values()], options.points)
+for name, alone, whole in zip(OUTPUTS, indices.first, indices.total, strict=True):
     shares = [f"{i} {a:.2f} ({t:.2f})" for i, a, t in zip(INPUTS, alone, whole, strict=True)]
     print(f"{name}: alone (with interactions) {', '.join(shares)}")
-save_picture(bnn.plots.plot_sensitivity(found, [*INPUTS], OUTPUTS), options.out)
+save_picture(bnn.plots.plot_sensitivity(indices, [*INPUTS], OUTPUTS), options.out)

@@ -27,8 +27,8 @@ def _described(value: object) -> str:
     elif dataclasses.is_dataclass(value):
         fields = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
     else:
-        fields = {name: each for name, each in vars(value).items() if name[0] != "_"}
-    inner = ", ".join(f"{name}={_one_line(each)}" for name, each in fields.items())
+        fields = {name: entry for name, entry in vars(value).items() if name[0] != "_"}
+    inner = ", ".join(f"{name}={_one_line(entry)}" for name, entry in fields.items())
     lines = textwrap.wrap(
         f"{type(value).__name__}({inner})",
         WIDTH,
@@ -83,9 +83,9 @@ def _copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy(order="K")  # same memory order, so sums round as over the original
     if isinstance(value, list):
-        return [_copied(part) for part in value]
+        return [_copied(item) for item in value]
     if isinstance(value, dict):
-        return {name: _copied(part) for name, part in value.items()}
+        return {name: _copied(item) for name, item in value.items()}
     return value
 
 
@@ -95,11 +95,11 @@ _NO_NUMBERS = bool | np.bool_ | np.timedelta64  # rejected, although NumPy or Py
 def number(name: str, value: object) -> float:
     """Convert one real number to a float; a ValueError rejects others, also booleans."""
     require_unmasked(name, value)
-    found = np.asarray(value) if isinstance(value, Real) else _read(value)
-    if found is None or found.ndim or isinstance(value, _NO_NUMBERS):
+    array = np.asarray(value) if isinstance(value, Real) else _read(value)
+    if array is None or array.ndim or isinstance(value, _NO_NUMBERS):
         raise ValueError(f"{name} = {value!r:.60} must be a number")
     try:
-        return float(found)
+        return float(array)
     except OverflowError:
         raise ValueError(f"{name} = {value!r:.60} must be a number below 1.8e308") from None
 
@@ -107,33 +107,33 @@ def number(name: str, value: object) -> float:
 def numbers(name: str, values: ArrayLike) -> Floats:
     """Convert real numbers (...) to floats; a ValueError rejects others and masked entries."""
     require_unmasked(name, values)
-    found = _read(values)
-    if found is None:
+    array = _read(values)
+    if array is None:
         raise ValueError(f"{name} = {values!r:.60} must be numbers")
-    return found.astype(float)
+    return array.astype(float)
 
 
 def _read(values: object) -> NDArray[Any] | None:
     """Read values as an array of integers or floats; None if they are something else."""
     try:
-        found = np.asarray(values)
+        array = np.asarray(values)
         listed = np.asarray(values, object).flat if isinstance(values, list | tuple) else ()
     except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that has gradients
         return None
-    if found.dtype.kind not in "iuf" or any(isinstance(each, _NO_NUMBERS) for each in listed):
+    if array.dtype.kind not in "iuf" or any(isinstance(item, _NO_NUMBERS) for item in listed):
         return None
-    return found
+    return array
 
 
 def integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """Convert integers (n,) below 2**63 to int64; a ValueError rejects other values."""
     require_unmasked(name, values)
-    found = _read(values)
-    if found is None or found.ndim != 1 or (found.size and found.dtype.kind == "f"):
+    array = _read(values)
+    if array is None or array.ndim != 1 or (array.size and array.dtype.kind == "f"):
         raise ValueError(f"{name} = {values!r:.60} must be a sequence of integers")
-    if found.size and found.max() > np.iinfo(np.int64).max:
+    if array.size and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} = {values!r:.60} must be integers below 2**63")
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def objects(name: str, values: object) -> NDArray[Any]:

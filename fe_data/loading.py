@@ -19,7 +19,7 @@ ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
 # Attributes that only the general solver supports
 _ONLY_SOME = ("temperature", "time", "angle", "shear_angle")
-MAX_INCREMENTS = 10_000  # per part of a path
+MAX_INCREMENTS = 10_000  # per segment of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
@@ -28,8 +28,8 @@ Vertex = tuple[float | None, ...]
 
 
 @short
-class Part(NamedTuple):
-    """Straight part of a path, which ends at a vertex."""
+class Segment(NamedTuple):
+    """Straight segment of a path, which ends at a vertex."""
 
     free: Ints  # indices of the components whose strain is free
     # Mean strain [-] at the end, or mean stress [MPa] of a free component: (3,) for xx, yy, xy,
@@ -63,7 +63,7 @@ class Loading(Short):
             uses the number of the settings for each vertex.
         temperature: Temperature change from the stress-free state [K]. Give one number for all
             vertices, or one per vertex; it changes linearly between vertices. None is 0.
-        time: Time at each vertex [s], for laws that depend on it. None is one second per part.
+        time: Time at each vertex [s], for laws that depend on it. None is one second per segment.
         angle: Angle from x to the axis of component xx, in the plane [deg]: 45 turns tension xx to
             45 degrees. Volume averages keep the axes x and y. None is 0.
         shear_angle: Angle from stress xx to stress xz [deg], for six components. If all other
@@ -86,7 +86,7 @@ class Loading(Short):
         >>> cycle = Loading(strain=[tension, unloaded], increments=10)
         >>> cycle.stress  # at each vertex, in MPa
         ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        >>> [part.increments for part in cycle.parts(50)]
+        >>> [segment.increments for segment in cycle.segments(50)]
         [10, 10]
         >>> cooling = Loading(strain=(None,) * 6, temperature=-100.0)  # free, as after curing
         >>> cooling.is_general
@@ -136,8 +136,8 @@ class Loading(Short):
             object.__setattr__(self, name, items)
         before: Any = None
         zeros: Any = (0.0,) * n
-        given: Any = (self.temperature or zeros, self.time or zeros)
-        others = zip(*given, strict=True)
+        columns: Any = (self.temperature or zeros, self.time or zeros)
+        others = zip(*columns, strict=True)
         vertices = zip(self.strain, self.stress, others, strict=True)
         for count, vertex in enumerate(vertices, start=1):
             wrong = _what_is_wrong(*vertex, before)
@@ -171,8 +171,8 @@ class Loading(Short):
 
     def as_dict(self) -> dict[str, Any]:
         """Attributes by name, for a file; temperature, time and angles only if they are given."""
-        given = dataclasses.asdict(self)
-        return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
+        values = dataclasses.asdict(self)
+        return {k: v for k, v in values.items() if k not in _ONLY_SOME or v is not None}
 
     @property
     def largest_strain(self) -> float:
@@ -196,7 +196,7 @@ class Loading(Short):
         """Number of increments of the whole path.
 
         Args:
-            increments: Number of increments of each part, if the loading gives none.
+            increments: Number of increments of each segment, if the loading gives none.
 
         Returns:
             Their sum.
@@ -210,14 +210,14 @@ class Loading(Short):
             raise ValueError(f"loading: {what}, allowed are {MAX_PATH}: give fewer increments")
         return sum(counts)
 
-    def parts(self, increments: int) -> list[Part]:
-        """Straight parts of the path, in order.
+    def segments(self, increments: int) -> list[Segment]:
+        """Straight segments of the path, in order.
 
         Args:
-            increments: Number of increments of each part, if the loading gives none.
+            increments: Number of increments of each segment, if the loading gives none.
 
         Returns:
-            The parts.
+            The segments.
 
         Raises:
             ValueError: If there are more than 1,000,000 increments in all.
@@ -234,18 +234,18 @@ class Loading(Short):
         angles = (self.angle or 0.0,) * n
         mixed = (self.shear_angle or 0.0,) * n
         rows = zip(free, end, counts, degrees, durations, angles, mixed, strict=True)
-        return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
+        return [Segment(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 
 def with_increments(loading: Loading, increments: int) -> Loading:
-    """The same path, which gives `increments` for each part if it gave no numbers."""
-    counts = tuple(part.increments for part in loading.parts(increments))
+    """The same path, which gives `increments` for each segment if it gave no numbers."""
+    counts = tuple(segment.increments for segment in loading.segments(increments))
     return dataclasses.replace(loading, increments=counts)
 
 
-def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
+def _vertices(name: str, vertices: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
     """Convert one vertex or a sequence of vertices to tuples of three or six floats or None."""
-    path = objects(name, given)
+    path = objects(name, vertices)
     path = path[None] if path.ndim == 1 else path
     widths = (len(AXES), len(ALL_AXES))
     right = path.ndim == 2 and path.shape[1] in widths and path.size > 0
@@ -253,16 +253,16 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
         what = f"{name} of the loading must be three numbers xx, yy, xy at each vertex"
         what += f" or six, {', '.join(ALL_AXES)}"
         example = "(0.02, None, None)" if NoneType in kinds else "(0.0, 100.0, 0.0)"
-        raise ValueError(f"{what}, such as {example}: {given!r:.60}")
+        raise ValueError(f"{what}, such as {example}: {vertices!r:.60}")
     return tuple(tuple(v if v is None else number(name, v) for v in vertex) for vertex in path)
 
 
-def _numbers(name: str, given: Any, low: float, high: float) -> tuple[float, ...] | None:
+def _numbers(name: str, value: Any, low: float, high: float) -> tuple[float, ...] | None:
     """Convert one number, or one per vertex, to a tuple of floats between low and high."""
-    if given is None:
+    if value is None:
         return None
-    values = np.atleast_1d(objects(name, given)).tolist()
-    return tuple(require_between(f"{name} of the loading", each, low, high) for each in values)
+    values = np.atleast_1d(objects(name, value)).tolist()
+    return tuple(require_between(f"{name} of the loading", number, low, high) for number in values)
 
 
 def _what_is_wrong(strain: Any, stress: Any, others: Any, before: Any) -> str:

@@ -473,4 +473,4 @@ def output(name: str) -> Output:
         >>> output("nu_eff").noise
         0.002
     """
-    return {each.name: each for each in OUTPUTS}[name]
+    return {quantity.name: quantity for quantity in OUTPUTS}[name]

@@ -122,11 +122,11 @@ class Item(BaseModel, extra="forbid"):
 
 def load_published() -> dict[str, Item]:
     """Load the figures and tables of the paper, by place, in order of appearance."""
-    found = {}
+    places = {}
     scatter = json.loads(SCATTER.read_text(encoding="utf-8"))
-    for part in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
-        for content in part.pop("places"):
+    for section in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
+        for content in section.pop("places"):
             for name, row in content.get("rows", {}).items():
                 row |= scatter.get(content["place"], {}).get(name, {})
-            found[content["place"]] = Item.model_validate(part | content)
-    return found
+            places[content["place"]] = Item.model_validate(section | content)
+    return places

@@ -29,7 +29,7 @@ def load_networks(path: Path) -> np.ndarray:
     """Read the weights (K, d) of the published networks, without executing code in the pickle."""
     content = load_content(path)
     layers = ARCHITECTURE.layers
-    shapes = [shape for each in layers for shape in ((each.n_in, each.n_out), (each.n_out,))]
+    shapes = [shape for layer in layers for shape in ((layer.n_in, layer.n_out), (layer.n_out,))]
     try:
         networks, _ = content[KEY]
         if any([np.shape(array) for array in network] != shapes for network in networks):

@@ -97,12 +97,12 @@ def over_repeats(repeats: Sequence[Any]) -> Any:
     """
     first = repeats[0]
     if isinstance(first, Interval):
-        return Interval(tuple(each.mean for each in repeats))
+        return Interval(tuple(interval.mean for interval in repeats))
     if isinstance(first, Mapping):
-        columns = {key: [each[key] for each in repeats if key in each] for key in first}
+        columns = {key: [numbers[key] for numbers in repeats if key in numbers] for key in first}
         return {key: over_repeats(values) for key, values in columns.items()}
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
-        return type(first)(**over_repeats([vars(each) for each in repeats]))
+        return type(first)(**over_repeats([vars(numbers) for numbers in repeats]))
     return None if first is None else Interval(tuple(map(float, repeats)))
 
 
@@ -113,7 +113,7 @@ def written(number: Any, decimals: int) -> str:
         parts = [number.mean, number.half_width]
     elif isinstance(number, Mapping):  # number in a metrics file
         parts = [number["mean"], number.get("half_width", number.get("std"))]
-    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
+    texts = [f"{value:.{decimals}f}" for value in parts if value is not None]
     return " ± ".join(texts).replace("-", "−")
 
 
@@ -124,7 +124,7 @@ def as_interval(number: Any) -> Interval:
 
 def less(number: Interval, value: float) -> Interval:
     """Return a number minus a fixed value."""
-    return Interval(tuple(each - value for each in number.values))
+    return Interval(tuple(repeat - value for repeat in number.values))
 
 
 def is_below(first: Interval, second: Interval) -> bool | None:
@@ -156,8 +156,8 @@ def is_within(number: Interval, limit: float) -> bool | None:
 
 def all_hold(answers: Iterable[bool | None]) -> bool | None:
     """Return True if all answers are True, False if one is False, and otherwise None."""
-    found = set(answers)
-    return False if False in found else None if None in found else True
+    outcomes = set(answers)
+    return False if False in outcomes else None if None in outcomes else True
 
 
 def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> None:

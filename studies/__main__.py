@@ -36,14 +36,16 @@ def main(arguments: list[str]) -> None:
     if not arguments:
         parser.print_help()
         return
-    given = parser.parse_args(arguments)
-    if not list((FOLDER / given.name).glob("*.ipynb")):
-        sys.argv[1:] = given.options
-        runpy.run_module(f"studies.{given.name}", run_name="__main__", alter_sys=True)
-    elif given.options:
-        parser.error(f"{given.name} is a notebook, which has no options: set PROFILE, DATA or SEED")
+    options = parser.parse_args(arguments)
+    if not list((FOLDER / options.name).glob("*.ipynb")):
+        sys.argv[1:] = options.options
+        runpy.run_module(f"studies.{options.name}", run_name="__main__", alter_sys=True)
+    elif options.options:
+        parser.error(
+            f"{options.name} is a notebook, which has no options: set PROFILE, DATA or SEED"
+        )
     else:
-        command = [sys.executable, "-m", "doit", f"study:{given.name}"]
+        command = [sys.executable, "-m", "doit", f"study:{options.name}"]
         sys.exit(subprocess.run(command, cwd=FOLDER.parent).returncode)
 
 

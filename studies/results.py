@@ -130,7 +130,7 @@ class Results:
         """Read the file, but ignore an incomplete last line, which a killed process may leave."""
         text = read_text(self.path, MOST_BYTES) if self.path.exists() else ""
         lines = text.splitlines(keepends=True)
-        found: dict[tuple, Result] = {}
+        results: dict[tuple, Result] = {}
         for number, line in enumerate(lines, start=1):
             place = f"{self.path}, line {number}"
             try:
@@ -145,8 +145,8 @@ class Results:
             kind = self._format(row)
             if wrong := kind.wrong(row):
                 raise ValueError(f"{place} is not a result: {wrong}")
-            found[kind.key_of(row)] = row
-        self.by_key = found
+            results[kind.key_of(row)] = row
+        self.by_key = results
 
     def _format(self, row: Result) -> Format:
         fitting = (kind for kind in self.formats if kind.key.keys() <= row.keys())
@@ -156,5 +156,5 @@ class Results:
 def _short(value: Any) -> Any:
     """Round a number, or each number of a list, to five digits."""
     if isinstance(value, list):
-        return [_short(each) for each in value]
+        return [_short(item) for item in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -73,7 +73,7 @@ def of_methods(runs: Runs) -> Table:
     methods = grouped(beyond, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     methods.rows.insert(
-        0, ["the paper prints", *(each.replace("-", "−") for each in printed), "", "", ""]
+        0, ["the paper prints", *(text.replace("-", "−") for text in printed), "", "", ""]
     )
     return methods
 
@@ -88,15 +88,15 @@ def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, 
     return scores
 
 
-def of_knowledge(known: Mapping[str, Any]) -> str:
+def of_knowledge(metrics: Mapping[str, Any]) -> str:
     """Return the scores of all estimators with more knowledge, with coverages, as CSV."""
     more = {
         in_words(case): {MODELS[name].label: row for name, row in rows.items()}
-        for case, rows in known["rows"].items()
+        for case, rows in metrics["rows"].items()
     }
     single = {
         in_words(case): {LABELS[name]: row for name, row in rows.items()}
-        for case, rows in known["ensembles"].items()
+        for case, rows in metrics["ensembles"].items()
     }
     every = {(words,): rows | single.get(words, {}) for words, rows in more.items()}
     return long(("training_set",), every.items(), OF_REFERENCE | OF_INTERVALS)
@@ -105,7 +105,7 @@ def of_knowledge(known: Mapping[str, Any]) -> str:
 def of_selection(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """Return the scores of selected RVEs and of Latin hypercubes, by number of RVEs, as CSV."""
     groups = (
-        ((n,), {name: found[n]}) for name, found in rows.items() for n in sorted(found, key=int)
+        ((n,), {name: counts[n]}) for name, counts in rows.items() for n in sorted(counts, key=int)
     )
     return long(("n_rves",), groups, dict.fromkeys(OF_SELECTION, ("", 0)))
 
@@ -118,10 +118,10 @@ def long(
     """Return CSV with one row per group, method and score, with the 95 % confidence half-width."""
     rows = []
     for group, methods in groups:
-        for method, found in methods.items():
+        for method, row in methods.items():
             for score in columns:
-                if found.get(score) is not None:
-                    number = as_interval(found[score])
+                if row.get(score) is not None:
+                    number = as_interval(row[score])
                     margin = "" if number.half_width is None else f"{number.half_width:.4g}"
                     rows.append([*group, method, score, f"{number.mean:.4g}", margin])
     return comma_separated([*names, "method", "score", "mean", "half_width"], rows)

@@ -9,7 +9,7 @@ from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
 
 ROW = 800  # weights per string; C99 guarantees strings of 4095 characters
-DIGITS = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)
+BASE_85 = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)
 
 # φ(z) and dφ / dz, for each of bnn.networks.activations.ACTIVATIONS.
 ACTIVATIONS_IN_C = {
@@ -23,13 +23,13 @@ ACTIVATIONS_IN_C = {
 
 def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
     """Return the members, and the weights of the first `members` of them in double precision."""
-    found = model.fitted_members()
-    K = len(found.weights)
+    fitted = model.fitted_members()
+    K = len(fitted.weights)
     if members is not None:
         check_integer("members", members, 2)
         if members > K:
             raise ValueError(f"members = {members}: the ensemble has {K}")
-    return found, found.weights[:members].astype(float)
+    return fitted, fitted.weights[:members].astype(float)
 
 
 def clipped_to(members: Members) -> Array:
@@ -48,7 +48,7 @@ def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     # The 32 bits of a weight are an integer, written with five digits of base 85.
     bits = single.ravel().view(np.uint32)[:, None]
     digits = bits // 85 ** np.arange(4, -1, -1) % 85
-    text = DIGITS[digits].tobytes().decode("ascii")
+    text = BASE_85[digits].tobytes().decode("ascii")
     value, slope = ACTIVATIONS_IN_C[net.activation]
     rows = [text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]
     low, high = clipped_to(members)

@@ -1,7 +1,7 @@
 """Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
 
-With prior mean m and covariance C of f(X), and data ỹ = H f + ε with ε ~ N(0, Σ_noise), where H
-picks the data among the points X, the posterior has
+The prior has the mean m and covariance C of f(X). H picks the data ỹ = H f + ε among the points X,
+with ε ~ N(0, Σ_noise). The posterior has
 
     gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
 
@@ -31,6 +31,7 @@ from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
+from safe_files.help_page import ExplainedWarning
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time, so that they
@@ -50,7 +51,7 @@ Source: TypeAlias = tuple[int, tuple[float, ...]]  # index of a kernel, and vari
 JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
-class NuggetWarning(UserWarning):
+class NuggetWarning(ExplainedWarning):
     """The noise is too small, relative to the prior, for double precision."""
 
 
@@ -292,8 +293,8 @@ class ProcessPosterior(Short):
     - In all other cases the outputs are coupled, for example under correlated noise that depends
       on the input.
 
-    A missing output (NaN in y) is left out of K + Σ_noise: its row and column are replaced by those
-    of the identity, and its covariances with predictions are zero.
+    A missing output (NaN in y) is left out of K + Σ_noise. The identity replaces its row and
+    column, and its covariances with predictions are zero.
 
     Attributes:
         prior: The prior.

@@ -83,9 +83,12 @@ class Matern32(Stationary):
     c_code = "double s = sqrt(3.0 * q), e = exp(-s); phi = (1.0 + s) * e; slope = -1.5 * e;"
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
-        s = np.sqrt(3.0 * q)
-        decay = np.exp(-s)
-        return (1.0 + s) * decay, -1.5 * decay if derivative else None
+        s = np.sqrt(np.multiply(3.0, q, out=q), out=q)
+        decay = _decay(s)
+        slope = -1.5 * decay if derivative else None
+        # φ in the memory of s: new memory takes longer than a product.
+        value = np.multiply(np.add(1.0, s, out=s), decay, out=s)
+        return value, slope
 
 
 class Matern52(Stationary):
@@ -105,10 +108,22 @@ class Matern52(Stationary):
     )
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
-        s = np.sqrt(5.0 * q)
-        decay = np.exp(-s)
-        value = (1.0 + s + s**2 / 3.0) * decay
-        return value, -5.0 / 6.0 * (1.0 + s) * decay if derivative else None
+        s = np.sqrt(np.multiply(5.0, q, out=q), out=q)
+        decay = _decay(s)
+        slope = -5.0 / 6.0 * (1.0 + s) * decay if derivative else None
+        # φ = (1 + s + s² / 3) exp(-s) in the memory of s: new memory takes longer than a product.
+        third = np.square(s)
+        third /= 3.0
+        value = np.add(np.add(1.0, s, out=s), third, out=s)
+        return np.multiply(value, decay, out=s), slope
+
+
+def _decay(s: Array) -> Array:
+    """Return exp(-s), (...), of s (...)."""
+    negative = np.negative(s)
+    # Only arrays have memory to reuse: not single numbers, nor the symbols of exports.
+    decay: Array = np.exp(negative, out=negative if isinstance(negative, np.ndarray) else None)
+    return decay
 
 
 @dataclass(repr=False)
@@ -226,8 +241,8 @@ class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     From the distance `ends` from the origin on the functions may bend, with an independent Gaussian
-    curvature on either side. With the parts beyond the ends, h₊ = max(x_i - o_i - e_i, 0) and
-    h₋ = max(o_i - x_i - e_i, 0), this adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
+    curvature on either side. The parts beyond the ends are h₊ = max(x_i - o_i - e_i, 0) and
+    h₋ = max(o_i - x_i - e_i, 0). This adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
 
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.
@@ -285,16 +300,22 @@ class Linear(Kernel):
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = of_each_input("variance", self.variance, A)
         of_each_input("origin", self.origin, A)
-        for name in ("reach", "bends", "ends"):
+        for name in ("reach", "ends"):
             of_each_input(name, getattr(self, name), A)
+        bends = of_each_input("bends", self.bends, A)
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         of_a, of_b = self.away(A), self.away(B)
-        values = (of_a * variance) @ of_b.T + self.offset
-        if not np.any(self.bends):
-            return np.asarray(values)
+        slopes = of_a * variance
+        values = np.full((len(A), len(B)), float(self.offset))
+        if slopes.any():
+            values += slopes @ of_b.T
+        if not bends.any():
+            return values
         # Σ_i b_i (g₊ g₊' + g₋ g₋')
-        pairs = zip(self.bent(of_a), self.bent(of_b), strict=True)
-        return np.asarray(sum(((a * self.bends) @ b.T for a, b in pairs), start=values))
+        for a, b in zip(self.bent(of_a), self.bent(of_b), strict=True):
+            if a.any() and b.any():  # within the ends all g are zero
+                values += (a * bends) @ b.T
+        return values
 
     def away(self, X: Array) -> Array:
         """Return x - o, clipped to the interval from -reach to reach.
@@ -305,8 +326,8 @@ class Linear(Kernel):
         Returns:
             (..., n_in).
         """
-        reach = np.asarray(self.reach)
-        return np.asarray(np.clip(X - np.asarray(self.origin), -reach, reach))
+        reach = np.asarray(self.reach, dtype=float)
+        return np.asarray(np.clip(X - np.asarray(self.origin, dtype=float), -reach, reach))
 
     def overhangs(self, away: Array) -> tuple[Array, Array]:
         """Return h₊ and -h₋, the parts of x - o beyond the ends on either side.
@@ -317,7 +338,7 @@ class Linear(Kernel):
         Returns:
             (..., n_in) each.
         """
-        ends = np.asarray(self.ends)
+        ends = np.asarray(self.ends, dtype=float)
         return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
 
     def bent(self, away: Array) -> tuple[Array, Array]:
@@ -329,7 +350,8 @@ class Linear(Kernel):
         Returns:
             (..., n_in) each.
         """
-        upper, lower = (h * (h / (2.0 * np.asarray(self.ends))) for h in self.overhangs(away))
+        twice = 2.0 * np.asarray(self.ends, dtype=float)
+        upper, lower = (h * (h / twice) for h in self.overhangs(away))
         return upper, lower
 
     def diag(self, X: Array) -> Array:

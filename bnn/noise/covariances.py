@@ -20,13 +20,14 @@ from bnn._validation import (
     as_finite,
     check_readable,
 )
+from safe_files.help_page import ExplainedWarning
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 NOMINAL = 0.95  # nominal coverage of the joint region of the outputs, which tests an estimate
 LEAST_COVERAGE = 0.85  # a lower actual coverage gives a NoiseWarning
 
 
-class NoiseWarning(UserWarning):
+class NoiseWarning(ExplainedWarning):
     """Noise that exceeds the scatter of the data, or comes from too few runs, or nested lists."""
 
 
@@ -65,8 +66,9 @@ def noise_covariance(
     values = as_array("noise", noise)
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
-            needed = f"must be one, or {n_outputs}; for each row give fit(X, y, noise_std=...)"
-            raise ValueError(f"noise has {values.size} entries: {needed}")
+            needed = f"must be a number, or have one per output, {n_outputs}"
+            by_row = "for each row give fit(X, y, noise_std=...)"
+            raise ValueError(f"noise has {values.size} entries: {needed}; {by_row}")
         if not np.all((values > 1.0 / LARGEST) & (values < LARGEST)):
             needed = f"must be > 0 and finite, from {1.0 / LARGEST:g} to {LARGEST:g}"
             raise ValueError(f"noise = {values}: standard deviations {needed}")
@@ -193,8 +195,8 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
     """Return the covariance of the noise at n points as diagonal blocks.
 
     The argument is one covariance (n_out, n_out), or one per point. The result has n_out blocks
-    (n, n) for diagonal noise, or one block (n_out n, n_out n), in which entry j n + i is point i of
-    output j.
+    (n, n) for diagonal noise. Otherwise it has one block (n_out n, n_out n), in which entry
+    j n + i is point i of output j.
     """
     n_out = covariance.shape[-1]
     own = np.arange(n)

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from bnn._text import Short
-from bnn._validation import Array, as_array, check_positive, own_copy
+from bnn._validation import Array, as_array, check_above, own_copy
 from bnn.noise.covariances import noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
@@ -28,12 +28,12 @@ class StudentNoise(Short):
     (1 - 2/ν) Σ(x) / λ. All outputs of a row share one λ, so that whole rows are outliers.
 
     `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` accept this noise; ensembles do not,
-    because they are trained by least squares. The posterior of `GPRegressor` is variational,
-    q(f) Π_i q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are
-    too small by 13 % (ν = 5) to 21 % (ν = 2.5), and its 95 % intervals contain 82 to 89 % of f.
+    because they are trained by least squares. The posterior of `GPRegressor` is variational, q(f)
+    Π_i q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are too
+    small by 13 % (ν = 5) to 21 % (ν = 2.5). Its 95 % intervals contain 82 to 89 % of f.
 
     With noise="student_t" the factors, ν and the size of the noise are estimated for all components
-    of the average together; the weights of the components do not change.
+    of the average together. The weights of the components do not change.
 
     Attributes:
         noise: Covariance of the noise: standard deviations, Σ_noise or a HeteroscedasticNoise.
@@ -64,9 +64,7 @@ class StudentNoise(Short):
         object.__setattr__(self, "noise", own_copy(self.noise))
         if self.df is None or (isinstance(self.df, float) and self.df == np.inf):
             return
-        check_positive(df=self.df)
-        if self.df <= 2.0:
-            raise ValueError(f"df = {self.df}: must be > 2, or None")
+        check_above(2.0, df=self.df)  # with fewer degrees of freedom the variance is infinite
         if self.df >= GAUSSIAN:
             object.__setattr__(self, "df", np.inf)
 

@@ -34,8 +34,8 @@ def keep(name: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES, metavar="name", help=", ".join(NAMES))
-    for each in parser.parse_args().names:
-        if each not in NAMES:
-            parser.error(f"{each} is no example: {', '.join(NAMES)} are")
-        keep(each)
-        print(each)
+    for example in parser.parse_args().names:
+        if example not in NAMES:
+            parser.error(f"{example} is no example: {', '.join(NAMES)} are")
+        keep(example)
+        print(example)

@@ -10,14 +10,13 @@ SCRIPTS = "the scripts below can be copied, and each shows its output and figure
 CARDS = {
     "anchored": "Extrapolate with an equation as prior",
     "table": "Fit your own table",
-    "cells": "Simulate RVEs, then fit them",
-    "low_fidelity": "A low-fidelity model as prior",
+    "rves": "Simulate RVEs, then fit them",
     "mean_fields": "A mean-field model as prior",
     "cross_validation": "Cross-validation, compared with scikit-learn",
     "conformal": "Conformal intervals with MAPIE",
     "categories": "Columns of text as inputs",
     "sensitivity": "Rank the inputs",
-    "next_cell": "Select the next RVEs to simulate",
+    "next_rve": "Select the next RVEs to simulate",
     "campaign": "Select the next runs of any simulator",
     "cyclic": "An RVE under a cyclic strain path",
     "epoxy": "Epoxy in tension, compression and shear",
@@ -45,7 +44,7 @@ def cards() -> str:
 
 def sections() -> str:
     """A section for each example: purpose, command, picture, output and script."""
-    found = []
+    texts = []
     for name, words in ordered().items():
         script = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
         output = (ROOT / "docs" / "gallery" / f"{name}.txt").read_text(encoding="utf-8")
@@ -59,16 +58,16 @@ def sections() -> str:
             f"It prints\n\n```\n{output.strip()}\n```",
             f"```{{code-block}} python\n:caption: examples/{name}.py\n\n{body}\n```",
         )
-        found.append("\n\n".join(parts))
-    return "\n\n" + "\n\n".join(found) + "\n"
+        texts.append("\n\n".join(parts))
+    return "\n\n" + "\n\n".join(texts) + "\n"
 
 
 def ordered() -> dict[str, str]:
     """Examples with a picture that is kept, those without a card at the end under their names."""
     names = {path.stem: path.stem.replace("_", " ") for path in sorted(EXAMPLES.glob("*.py"))}
-    kept = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
+    drawn = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
     return {
-        name: words for name, words in (CARDS | names | CARDS).items() if name in kept & {*names}
+        name: words for name, words in (CARDS | names | CARDS).items() if name in drawn & {*names}
     }
 
 

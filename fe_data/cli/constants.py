@@ -7,34 +7,43 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import (
     Microstructure,
-    hexagonal_distance,
     random_microstructure,
 )
+from fe_data.geometry.spacing import hexagonal_distance
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.writing import require_own, write_atomic
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
 BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
+OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
 
 
 def fibres_of(
-    vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float
+    vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float | None
 ) -> Microstructure:
-    """Draw random fibres and voids from a seed."""
+    """Draw random fibres and voids from a seed; print a hint if voids have another radius."""
     require_integer("seed", seed, 0, MAX_SEED)
-    return random_microstructure(
+    radius = 1.0 if void_radius is None else void_radius
+    fibres = random_microstructure(
         vf,
         seed,
         settings.n_fibres,
         settings.min_spacing,
         void_fraction=void_fraction,
-        void_radius=void_radius,
+        void_radius=radius,
     )
+    radii = radii_of_voids(fibres)
+    if len(radii) and abs(radii[0] / radius - 1) > OTHER_RADIUS:
+        share = f"so that a whole number of them has the fraction {void_fraction:g}"
+        text = f"the radius of voids is {radii[0]:.3g} mean fibre radii, not {radius:g}"
+        say(f"{text}, {share}", OK)
+    return fibres
 
 
 def radii_of_voids(fibres: Microstructure) -> Floats:
@@ -51,8 +60,8 @@ def arrangement(fibres: Microstructure) -> str:
         largest = "" if np.ptp(radii) < 1e-9 else f" to {radii.max():.3g}"
         void += f" ({len(radii)} of {radii.min():.3g}{largest} mean fibre radii)"
     line = f"{len(fibres.radii)} inclusions: v_f {vf:.4f}{void}"
-    kept = ~fibres.is_void
-    solid = Microstructure(fibres.centres[kept], fibres.radii[kept], height=fibres.height)
+    solids = ~fibres.is_void
+    solid = Microstructure(fibres.centres[solids], fibres.radii[solids], height=fibres.height)
     if not len(solid.radii):
         return line
     nearest = solid.nearest_distances
@@ -69,21 +78,21 @@ def remove_earlier(out: Path) -> None:
 
 
 def write_constants(
-    found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
+    constants: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
 ) -> None:
     """Write constants, bounds, materials and fibres to a JSON file."""
-    bounds = {name: getattr(found, name) for name in ("lower", "upper")}
-    expands = found.expansion_per_K.any()
+    bounds = {name: getattr(constants, name) for name in ("lower", "upper")}
+    expands = constants.expansion_per_K.any()
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
-        "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "expansion_per_K": found.expansion_per_K.tolist() if expands else None,
-        "constants": dataclasses.asdict(found.constants),
-        "alpha_L_per_K": found.alpha_L_per_K if expands else None,
-        "alpha_T_per_K": found.alpha_T_per_K if expands else None,
-        "misfit": found.misfit,
-        "by_direction": found.by_direction,
-        **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
+        "stiffness_GPa": constants.stiffness_GPa.tolist(),
+        "expansion_per_K": constants.expansion_per_K.tolist() if expands else None,
+        "constants": dataclasses.asdict(constants.constants),
+        "alpha_L_per_K": constants.alpha_L_per_K if expands else None,
+        "alpha_T_per_K": constants.alpha_T_per_K if expands else None,
+        "misfit": constants.misfit,
+        "by_direction": constants.by_direction,
+        **{name: bound and dataclasses.asdict(bound) for name, bound in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import fe_data
-from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say, shortened
+from fe_data.cli.commands import app
+from fe_data.cli.messages import INCOMPLETE, INTERRUPTED, OK, REFUSED, say, shortened
 from fe_data.errors import SimulationError, memory_errors
+from safe_files.help_page import see
 
 if TYPE_CHECKING:
     from fe_data.dataset.worker import Simulator
@@ -28,10 +30,10 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
     """
     # command.main() would turn an interrupt into an error without its message.
     command = typer.main.get_command(app)
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings():
         warnings.showwarning = _say_warning
-        return _invoke(command, given, simulator)
+        return _invoke(command, words, simulator)
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -39,10 +41,10 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     say(message, OK)
 
 
-def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> int:
+def _invoke(command: Any, words: list[str], simulator: "Simulator | None") -> int:
     """Run a command and return its exit code; errors are printed as sentences."""
     try:
-        with memory_errors(), command.make_context("fe_data", given, obj=simulator) as context:
+        with memory_errors(), command.make_context("fe_data", words, obj=simulator) as context:
             return int(command.invoke(context))
     except typer.Exit as stop:  # after --help
         return stop.exit_code
@@ -66,7 +68,8 @@ def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> in
     ) as error:
         return say(error, INCOMPLETE)
     except MemoryError as error:
-        return say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)
+        sentence = f"out of memory: {error}".removesuffix(": ")
+        return say(f"{sentence}; {see('memory')}", INCOMPLETE)
     except OSError as error:
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         return say(reason, INCOMPLETE)

@@ -89,7 +89,7 @@ File = functools.partial(Option, parser=path, metavar="FILE")
 
 def of_input(name: str) -> Any:
     """Return the option of an input, such as --E-f for E_f_GPa, with meaning and unit as help."""
-    (quantity,) = (each for each in INPUTS if each.name == name)
+    (quantity,) = (entry for entry in INPUTS if entry.name == name)
     unit = "-" if quantity.unit == DIMENSIONLESS else quantity.unit
     flag = "--" + quantity.symbol.replace("_", "-")
     return Number(flag, help=f"{quantity.meaning} [{unit}]")
@@ -195,8 +195,8 @@ class CommandWithSettings(TyperCommand):
 
     def invoke(self, context: Any) -> Any:
         """Check the settings, then run the command."""
-        given = {each.name: context.params.pop(each.name) for each in self.of_settings}
-        context.meta["settings"] = settings(**given)
+        values = {option.name: context.params.pop(option.name) for option in self.of_settings}
+        context.meta["settings"] = settings(**values)
         return super().invoke(context)
 
 
@@ -216,27 +216,27 @@ def inputs(
     return Inputs(vf, E_f_GPa, b_m_MPa, c_m)
 
 
-def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "list[fe_data.Loading]":
+def loadings(value: LoadingValues | Path | None, context: typer.Context) -> "list[fe_data.Loading]":
     """Return the paths of --loading; an empty list without this option."""
-    if given is None:
+    if value is None:
         return []
     source = context.get_parameter_source("strain")
     if source is not None and source.name != "DEFAULT":  # --strain is given, even as the default
         raise ValueError("--strain cannot be combined with --loading, which contains it")
-    if isinstance(given, Path):
-        return fe_data.loadings_from_file(given)
-    return [fe_data.Loading(*given)]
+    if isinstance(value, Path):
+        return fe_data.loadings_from_file(value)
+    return [fe_data.Loading(*value)]
 
 
 def strength(
-    name: str | None, given: "list[fe_data.Loading]", phases: "fe_data.Phases | None"
+    name: str | None, paths: "list[fe_data.Loading]", phases: "fe_data.Phases | None"
 ) -> "list[fe_data.Loading]":
     """Return the loading of --strength, or the loadings of --loading without this option."""
     if name is None:
-        return given
+        return paths
     from fe_data.composite.interface import strength_loading
 
-    if given:
+    if paths:
         raise ValueError("--strength cannot be combined with --loading")
     if phases is None:
         raise ValueError("--strength needs --material, with an interface")
@@ -254,7 +254,7 @@ def phases(text: str) -> "fe_data.Phases":
 
 def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
     """Make the input of an RVE with --material; a ValueError if another input is given too."""
-    fixed = [each for each in INPUTS if each.name != "vf"]
+    fixed = [quantity for quantity in INPUTS if quantity.name != "vf"]
     for quantity, value in zip(fixed, others, strict=True):
         if value is not None:
             flag = "--" + quantity.symbol.replace("_", "-")
@@ -292,17 +292,17 @@ def design(
         raise ValueError("--count sizes a named design: it cannot be combined with --inputs")
     require_other(out / TABLE, inputs, microstructure)
     if microstructure is not None:
-        given = fe_data.microstructures_from_file(microstructure, height)
-        return fe_data.design_from_file(inputs, microstructures=given, phases=phases)
+        microstructures = fe_data.microstructures_from_file(microstructure, height)
+        return fe_data.design_from_file(inputs, microstructures=microstructures, phases=phases)
     repeats = 1 if replicates is None else replicates
     return fe_data.design_from_file(inputs, seed, replicates=repeats, phases=phases)
 
 
 def require_other(output: Path, *read: Path | None) -> None:
     """Raise a ValueError if the output file is one of the files that are read."""
-    for each in read:
-        if each is not None and each.resolve() == output.resolve():
-            raise ValueError(f"{each} is an input that --out would replace: give another --out")
+    for path in read:
+        if path is not None and path.resolve() == output.resolve():
+            raise ValueError(f"{path} is an input that --out would replace: give another --out")
 
 
 def require_writable(folder: Path) -> None:
@@ -329,30 +329,30 @@ def require_square(height: float) -> None:
 
 def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":
     """Read the only microstructure of a file; a ValueError if the file has several."""
-    found = fe_data.microstructures_from_file(path, height)
-    if len(found) > 1:
-        raise ValueError(f"{path} has {len(found)} microstructures: must have one")
-    return found[0]
+    microstructures = fe_data.microstructures_from_file(path, height)
+    if len(microstructures) > 1:
+        raise ValueError(f"{path} has {len(microstructures)} microstructures: must have one")
+    return microstructures[0]
 
 
 def shard(text: str) -> tuple[int, int]:
     """Parse i/n into the number i of a part and the number n of all parts."""
     try:
-        part, total = map(int, text.split("/"))
+        number, total = map(int, text.split("/"))
     except ValueError:
         raise typer.BadParameter(f"{text!r:.60} is not of the form i/n, such as 1/4") from None
-    if not 1 <= part <= total:
+    if not 1 <= number <= total:
         raise typer.BadParameter(f"{text!r:.60} is out of range: allowed are 1/n to n/n")
-    return part, total
+    return number, total
 
 
 def loading(text: str) -> LoadingValues | Path:
     """Parse XX,YY,XY into strains (None for `free` or `free:stress`) and stresses; or a file."""
     if text.endswith(".csv"):
         return path(text)
-    parts = [part.strip().partition(":") for part in text.split(",")]
-    if len(parts) not in (len(AXES), len(ALL_AXES)):
+    entries = [entry.strip().partition(":") for entry in text.split(",")]
+    if len(entries) not in (len(AXES), len(ALL_AXES)):
         example = "such as 0.02,free,free; a file with the vertices of paths ends in .csv"
         raise typer.BadParameter(f"{text!r:.60} is not of the form XX,YY,XY, {example}")
-    strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)
-    return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in parts)
+    strains = tuple(None if word == "free" else number(word) for word, _, _ in entries)
+    return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in entries)

@@ -26,7 +26,8 @@ from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields, save_interfaces
 from fe_data.files.reading import read_file
-from fe_data.geometry.microstructure import Microstructure, require_packable
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
@@ -106,23 +107,8 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    choices: Any = {"keep_steps": xdmf, "partial": True}
-    rve: RVESolution | MaterialRVE
     try:
-        if isinstance(solver, tuple):
-            rve = solve_material(
-                solver[1],
-                cast(VolumeFraction, inputs),
-                microstructure,
-                settings,
-                loading,
-                interphase=interphase,
-                drop=drop,
-                **choices,
-            )
-        else:
-            choices |= as_arguments(microstructure)
-            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+        rve = _solve(inputs, microstructure, settings, loading, xdmf, solver, interphase, drop)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
@@ -143,6 +129,26 @@ def run_rve(
     return line, "" if loading is not None else _without_fit(rve)
 
 
+def _solve(
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None,
+    keep_steps: bool,
+    solver: SolverName | tuple[str, Phases],
+    interphase: float,
+    drop: float,
+) -> RVESolution | MaterialRVE:
+    """Solve an RVE, as far as it goes, by the general solver if there is a material."""
+    choices: Any = {"keep_steps": keep_steps, "partial": True}
+    if isinstance(solver, tuple):
+        volume = cast(VolumeFraction, inputs)
+        choices |= {"interphase": interphase, "drop": drop}
+        return solve_material(solver[1], volume, microstructure, settings, loading, **choices)
+    choices |= as_arguments(microstructure)
+    return solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+
+
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:
     """Return why a curve has no power law; empty if it has one, or if no matrix could yield."""
     elastic = isinstance(rve, MaterialRVE) and rve.solution.phases.matrix.is_elastic
@@ -153,14 +159,14 @@ def _without_fit(rve: RVESolution | MaterialRVE) -> str:
 
 def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:
     """Add the elastic anisotropy of given fibres to the summary, and describe it."""
-    found = anisotropy(rve)
+    moduli = anisotropy(rve)
     summary["anisotropy"] = {
-        "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "spread": found.spread,
-        "stiffest_deg": found.stiffest_deg,
-        "misfit": found.misfit,
+        "stiffness_GPa": moduli.stiffness_GPa.tolist(),
+        "spread": moduli.spread,
+        "stiffest_deg": moduli.stiffest_deg,
+        "misfit": moduli.misfit,
     }
-    largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
+    largest = f"{moduli.spread:.1%} above the smallest, at {moduli.stiffest_deg:g} degrees from x"
     return f"; largest elastic modulus in the plane {largest}"
 
 
@@ -287,8 +293,8 @@ def _summary(
     summary["phases"] = list(m.phases)
     summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
     summary |= {"height": m.height, "interphase": m.interphase}
-    for each in SETTINGS_OF_PHASES:
-        del summary["settings"][each]
+    for setting in SETTINGS_OF_PHASES:
+        del summary["settings"][setting]
     return summary
 
 
@@ -351,8 +357,8 @@ def describe(rve: SolvedRVE) -> str:
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
-        found = rve.solution.strength if isinstance(rve, MaterialRVE) else None
-        return mean if found is None else f"{_strength(found)}; at the end {mean}"
+        strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        return mean if strength is None else f"{_strength(strength)}; at the end {mean}"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

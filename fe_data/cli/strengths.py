@@ -13,7 +13,7 @@ from fe_data.composite.strengths import (
     strength_rows,
     strength_table,
 )
-from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.spacing import require_packable
 from fe_data.progress import shown
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.writing import require_own, write_atomic
@@ -63,12 +63,12 @@ def print_strengths(
         out.unlink(missing_ok=True)
     tasks = [(name, number) for name in chosen for number in range(seed, seed + replicates)]
     pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
-    simulated = pool(
+    results = pool(
         delayed(sample_strength)(phases, name, vf, number, settings, drop) for name, number in tasks
     )
     samples: list[SampledStrength] = []
     try:
-        for sample in shown(simulated, "strengths", "RVE", len(tasks)):
+        for sample in shown(results, "strengths", "RVE", len(tasks)):
             samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
     finally:
         if out is not None and samples:

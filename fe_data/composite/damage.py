@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 WORK = "softening_work"  # state variable W of a point [MPa]
 DAMAGE = "damage"  # state variable d of a point, that of its element
-_ONSET = (0.0, 10.0)
-_ENERGY = (1e-3, 1e6)  # J/m²
-_DIAMETER = (1e-2, 1e4)  # µm
+BOUNDS = {  # smallest and largest allowed values of the fields of `Damage`
+    "onset": (0.0, 10.0),
+    "fracture_energy_J_m2": (1e-3, 1e6),
+    "fibre_diameter_um": (1e-2, 1e4),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,12 +64,7 @@ class Damage(Short):
     fibre_diameter_um: float | None = None
 
     def __post_init__(self) -> None:
-        bounds = {
-            "onset": _ONSET,
-            "fracture_energy_J_m2": _ENERGY,
-            "fibre_diameter_um": _DIAMETER,
-        }
-        for name, allowed in bounds.items():
+        for name, allowed in BOUNDS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, require_between(name, value, *allowed))

@@ -23,6 +23,13 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # axes of each compone
 _MODULUS = (1e-6, 1e5)  # GPa; the smallest is for a foam or a soft filler
 _RATIO = (-0.9, 0.99)
 _EXPANSION = (-1e-3, 1e-2)  # 1/K
+BOUNDS_ISOTROPIC = {"E_GPa": _MODULUS, "nu": (-0.9, 0.4999), "alpha_per_K": _EXPANSION}
+BOUNDS_TRANSVERSE = {
+    **dict.fromkeys(("E_L_GPa", "E_T_GPa", "G_LT_GPa"), _MODULUS),
+    **dict.fromkeys(("nu_LT", "nu_TT"), _RATIO),
+    **dict.fromkeys(("alpha_L_per_K", "alpha_T_per_K"), _EXPANSION),
+    "axis": (-360.0, 360.0),  # deg
+}
 
 
 def rotation(matrix: Floats) -> Floats:
@@ -61,8 +68,8 @@ def plane_rotation(angle: float) -> Floats:
 def shear_rotation(angle: float) -> Floats:
     """Rotation (6, 6) from the stress xx towards xz, whose ratio xz / xx is tan(angle) [deg].
 
-    In Kelvin's notation the stress along this direction is σ' = cos φ σ_xx + sin φ √2 σ_xz with
-    tan φ = √2 tan(angle), and the strain is its conjugate.
+    In Kelvin's notation the stress along this direction is σ' = cos φ σ_xx + sin φ √2 σ_xz. Here
+    tan φ = √2 tan(angle), and the strain is the conjugate of σ'.
 
     Args:
         angle: The angle, from 0 to 180 [deg].
@@ -115,7 +122,7 @@ class Isotropic(Short):
     alpha_per_K: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self, {"E_GPa": _MODULUS, "nu": (-0.9, 0.4999), "alpha_per_K": _EXPANSION})
+        _check(self, BOUNDS_ISOTROPIC)
 
     @property
     def modulus_across(self) -> float:
@@ -179,13 +186,11 @@ class TransverselyIsotropic(Short):
     axis: str | float = "z"
 
     def __post_init__(self) -> None:
-        bounds = {"E_L_GPa": _MODULUS, "E_T_GPa": _MODULUS, "G_LT_GPa": _MODULUS}
-        bounds |= {"nu_LT": _RATIO, "nu_TT": _RATIO}
-        bounds |= {"alpha_L_per_K": _EXPANSION, "alpha_T_per_K": _EXPANSION}
-        if not isinstance(self.axis, str) or self.axis != "z":
-            if isinstance(self.axis, str):
+        bounds = dict(BOUNDS_TRANSVERSE)
+        if isinstance(self.axis, str):
+            if self.axis != "z":
                 raise ValueError(f"axis = {self.axis!r:.60}: allowed are 'z' and an angle [deg]")
-            bounds["axis"] = (-360.0, 360.0)
+            del bounds["axis"]
         _check(self, bounds)
         # C is positive definite if E_L (1 - ν_TT) > 2 E_T ν_LT²
         if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:

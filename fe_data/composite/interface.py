@@ -1,12 +1,12 @@
 """Cohesive interfaces between fibres and matrix: when they open, and what it costs.
 
-The traction t of an interface depends on its opening δ = u_outside - u_fibre, with the normal
-component δ_n and the shear δ_s (Camanho, Dávila & de Moura, J. Compos. Mater. 37 (2003) 1415):
+The traction t of an interface depends on its opening δ = u_outside - u_fibre. Its components are
+the normal δ_n and the shear δ_s (Camanho, Dávila & de Moura, J. Compos. Mater. 37 (2003) 1415):
 
     t = (1 - d) K δ,    with K δ_n instead of (1 - d) K δ_n in compression.
 
 Let δ_m = √(<δ_n>² + δ_s²), and B = δ_s² / δ_m² the share of shear. The damage d begins when
-(t_n / N)² + (t_s / S)² = 1, at δ_0, and is complete at δ_f, with the work G_c in between
+(t_n / N)² + (t_s / S)² = 1, at δ_0. It is complete at δ_f, with the work G_c in between
 (Benzeggagh & Kenane, Compos. Sci. Technol. 56 (1996) 439):
 
     δ_0 = 1 / (K √((1 - B) / N² + B / S²)),    G_c = G_I + (G_II - G_I) B^η,
@@ -26,11 +26,15 @@ from fe_data.composite.elasticity import ROOT2
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.settings import require_between, require_kind
 
-_STRENGTH = (1e-3, 1e5)  # MPa
-_TOUGHNESS = (1e-3, 1e6)  # J/m²
-_EXPONENT = (1.0, 10.0)
-_DIAMETER = (1e-2, 1e4)  # µm
-_STIFFNESS = (1e2, 1e14)  # N/mm³
+BOUNDS = {  # smallest and largest allowed values of the fields of `Interface`
+    "normal_strength_MPa": (1e-3, 1e5),
+    "shear_strength_MPa": (1e-3, 1e5),
+    "toughness_I_J_m2": (1e-3, 1e6),
+    "toughness_II_J_m2": (1e-3, 1e6),
+    "fibre_diameter_um": (1e-2, 1e4),
+    "exponent": (1.0, 10.0),
+    "stiffness_N_mm3": (1e2, 1e14),
+}
 # The default interface is as compliant as a layer of matrix of this thickness, in fibre diameters.
 _LAYER = 1e-3
 # Component of the mean strain, its final value, and the number of increments. All other components
@@ -58,7 +62,7 @@ class Interface(Short):
             compared.
         exponent: Exponent η of Benzeggagh and Kenane, from 1 to 10 [-].
         stiffness_N_mm3: Initial stiffness K [N/mm³]. None is 1000 E_m / (fibre diameter), with
-            Young's modulus E_m of the matrix: the intact interface is then as compliant as a layer
+            Young's modulus E_m of the matrix. The intact interface is then as compliant as a layer
             of matrix of a thousandth of the diameter.
 
     Raises:
@@ -79,16 +83,7 @@ class Interface(Short):
     stiffness_N_mm3: float | None = None
 
     def __post_init__(self) -> None:
-        bounds = {
-            "normal_strength_MPa": _STRENGTH,
-            "shear_strength_MPa": _STRENGTH,
-            "toughness_I_J_m2": _TOUGHNESS,
-            "toughness_II_J_m2": _TOUGHNESS,
-            "fibre_diameter_um": _DIAMETER,
-            "exponent": _EXPONENT,
-            "stiffness_N_mm3": _STIFFNESS,
-        }
-        for name, allowed in bounds.items():
+        for name, allowed in BOUNDS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, require_between(name, value, *allowed))

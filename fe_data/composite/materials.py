@@ -41,7 +41,7 @@ from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.composite.measured import Measured
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
-from fe_data.geometry.microstructure import spacing_of
+from fe_data.geometry.spacing import spacing_of
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
@@ -52,7 +52,7 @@ INTERPHASE = "interphase"  # name of the phase of a ring around each fibre
 _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
-_STRESS = (1e-3, 1e6)  # MPa
+STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
 INTERFACE = "interface"  # name of the cohesive law next to the phases
 _RESERVED = ("matrix", "fibres", "void", INTERFACE)
 
@@ -84,7 +84,7 @@ class YieldStress(Short):
     def __post_init__(self) -> None:
         for name in ("yield_stress_MPa", "b_MPa", "c"):
             object.__setattr__(self, name, number(name, getattr(self, name)))
-        require_between("yield_stress_MPa", self.yield_stress_MPa, *_STRESS)
+        require_between("yield_stress_MPa", self.yield_stress_MPa, *STRESS)
         require_kind("law", self.law, str)
         if self.law not in HARDENING_LAWS:
             allowed = ", ".join(HARDENING_LAWS)
@@ -212,7 +212,7 @@ class Material(Short):
         if first_yield is None:
             return None
         what = f"first_yield of law {self.law!r:.60} (tension={tension})"
-        return require_between(what, first_yield(self.parameters, tension), 0.0, _STRESS[1])
+        return require_between(what, first_yield(self.parameters, tension), 0.0, STRESS[1])
 
     @property
     def stress_at_onset(self) -> float | None:
@@ -526,8 +526,8 @@ class Phases(Short):
     def fixed_inputs(self) -> dict[str, float]:
         """Inputs of an RVE that the phases determine: all except the volume fraction.
 
-        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are taken from the
-        parameter `yield_stress` of the matrix; they are 0 and 1 if this is not a `YieldStress`.
+        E_f_GPa is the modulus of the fibres across their axis. The parameter `yield_stress` of the
+        matrix gives b_m_MPa and c_m; they are 0 and 1 if this is not a `YieldStress`.
         """
         curve = self.matrix.parameters.get("yield_stress")
         b, c = UNUSED_B_AND_C

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from fe_data.arrays import Short
 from fe_data.settings import require_between, require_kind
 
-_BOUNDS = {"GPa": (1e-6, 1e5), "MPa": (1e-3, 1e6), "K": (-1e-3, 1e-3), "": (-1.0, 1.0)}
+BOUNDS = {  # of a measured value, by the unit at the end of its name
+    "GPa": (1e-6, 1e5),
+    "MPa": (1e-3, 1e6),
+    "K": (-1e-3, 1e-3),
+    "": (-1.0, 1.0),
+}
+
+
+def bounds_of(name: str) -> tuple[float, float]:
+    """Return the smallest and the largest allowed value of a constant or strength."""
+    return BOUNDS[name.rpartition("_")[2] if name[:2] != "nu" else ""]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,8 +71,7 @@ class Measured(Short):
         object.__setattr__(self, "vf", require_between("vf", self.vf, 0.0, 1.0))
         require_kind("source", self.source, str)
         for name, value in self:
-            unit = name.rpartition("_")[2] if name[:2] != "nu" else ""
-            object.__setattr__(self, name, require_between(name, value, *_BOUNDS[unit]))
+            object.__setattr__(self, name, require_between(name, value, *bounds_of(name)))
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
         """Yield name and value of all constants and strengths that were measured."""

@@ -12,7 +12,7 @@ from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse, Softening
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
-from fe_data.loading import AXES, IN_PLANE, Part
+from fe_data.loading import AXES, IN_PLANE, Segment
 from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
@@ -138,21 +138,21 @@ class IncrementalCell(IncrementalProblem):
         strain[: self.cell.size] = self.x[self.cell.n :]
         return strain
 
-    def begin(self, part: Part, *, is_first: bool) -> None:  # noqa: ARG002 (all parts are alike)
-        """Begin a part of the path; earlier equilibria are not used for the prediction."""
+    def begin(self, segment: Segment, *, is_first: bool) -> None:  # noqa: ARG002 (all are alike)
+        """Begin a segment of the path; earlier equilibria are not used for the prediction."""
         size = self.cell.size
-        place = np.array(IN_PLANE) if len(part.end) == len(AXES) else np.arange(6)
+        place = np.array(IN_PLANE) if len(segment.end) == len(AXES) else np.arange(6)
         # R from x, y, z to the axes of the loading, E' = R E
-        turn = _axes_of(part)
-        free = place[part.free]
+        turn = _axes_of(segment)
+        free = place[segment.free]
         # Mean strains E' or, of free components, mean stresses, at the start and at the end
         start = turn @ self.mean_strain
         start[free] = (turn @ self.state.mean_stress)[free]
         end = np.zeros(6)
-        end[place] = part.end
+        end[place] = segment.end
         end *= TO_KELVIN
-        self._part = part
-        self._length = max(_LEAST_LENGTH, self._length_of(end - start, free, part))
+        self._segment = segment
+        self._length = max(_LEAST_LENGTH, self._length_of(end - start, free, segment))
         self._t = 0.0
         self._begun += 1
         self._origin = self.state
@@ -163,22 +163,26 @@ class IncrementalCell(IncrementalProblem):
         self._turn = turn[:size, :size]
         self._directions = self._turn[self._free].T  # orthonormal, of the free mean strains
 
-    def _length_of(self, way: Floats, free: Ints, part: Part) -> float:
-        """Length of a part as a mean strain: strains, stresses over E_m, and thermal strains."""
+    def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
+        """Length of a segment as a mean strain: strains, stresses over E_m, and thermal strains."""
         materials = {phase.name: phase.material for phase in self.cell.parts}
         elasticities = [material.elasticity for material in materials.values()]
         moduli = [1e3 * elasticity.modulus_across for elasticity in elasticities]
         expansion = max(float(np.abs(elasticity.expansion).max()) for elasticity in elasticities)
         strain = way.copy()
         strain[free] /= min(moduli)
-        heated = abs(part.temperature - self.state.temperature) * expansion
+        heated = abs(segment.temperature - self.state.temperature) * expansion
         return float(np.linalg.norm(strain)) + heated
 
     def _load(self, t: float) -> tuple[Floats, float, float]:
         """Prescribed strains or stresses (6,), temperature [K] and time [s] at fraction t."""
         temperature = self._origin.temperature
-        temperature += t * (self._part.temperature - temperature)
-        return self._start + t * self._way, temperature, self._origin.time + t * self._part.duration
+        temperature += t * (self._segment.temperature - temperature)
+        return (
+            self._start + t * self._way,
+            temperature,
+            self._origin.time + t * self._segment.duration,
+        )
 
     def prescribe(self, x: Floats, t: float) -> None:
         """Write the prescribed mean strains at fraction t to unknowns x."""
@@ -342,7 +346,7 @@ class IncrementalCell(IncrementalProblem):
             return
         norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
         if peak is None or norm > peak.norm:
-            turn = _axes_of(self._part)
+            turn = _axes_of(self._segment)
             peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain)
             self.state = self.state._replace(peak=peak)
 
@@ -448,11 +452,11 @@ class IncrementalCell(IncrementalProblem):
         }
 
 
-def _axes_of(part: Part) -> Floats:
+def _axes_of(segment: Segment) -> Floats:
     """Rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
-    if part.shear_angle == 0.0:
-        return plane_rotation(-part.angle)
-    return shear_rotation(part.shear_angle) @ plane_rotation(-part.angle)
+    if segment.shear_angle == 0.0:
+        return plane_rotation(-segment.angle)
+    return shear_rotation(segment.shear_angle) @ plane_rotation(-segment.angle)
 
 
 def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:

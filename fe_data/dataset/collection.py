@@ -101,24 +101,24 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
     """Read the records of the given samples; their curves are not kept in memory."""
-    found = Collection()
+    collection = Collection()
     for index in indices:
         try:
             header = read_header(folder, index, config["digest"])
             row = table_row(header)
             failures = failed_attempts(header)
         except CorruptRecordError as error:
-            found.problems[index] = str(error)
+            collection.problems[index] = str(error)
             continue
-        found.rows.append(row)
+        collection.rows.append(row)
         status = header["status"]
-        found.counts[status] = found.counts.get(status, 0) + 1
-        found.made_by[json.dumps(header["provenance"])] += 1
-        found.seconds += header["seconds"]
-        found.failures += failures
+        collection.counts[status] = collection.counts.get(status, 0) + 1
+        collection.made_by[json.dumps(header["provenance"])] += 1
+        collection.seconds += header["seconds"]
+        collection.failures += failures
         if warning := fit_warning(header):
-            found.warnings[index] = warning
-    return found
+            collection.warnings[index] = warning
+    return collection
 
 
 def fit_warning(header: dict[str, Any]) -> str:
@@ -162,9 +162,9 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def columns_of(found: Collection) -> tuple[str, ...]:
+def columns_of(collection: Collection) -> tuple[str, ...]:
     """Columns of the table, with the optional outputs that all samples with outputs have."""
-    with_outputs = [row for row in found.rows if row["status"] != "failed"]
+    with_outputs = [row for row in collection.rows if row["status"] != "failed"]
     names = [
         name
         for name in output_names()
@@ -173,9 +173,9 @@ def columns_of(found: Collection) -> tuple[str, ...]:
     return table_columns(names)
 
 
-def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
+def write_tables(folder: Path, config: dict[str, Any], collection: Collection) -> None:
     """Write the files of `table_texts`; a ValueError if they would replace a changed file."""
-    texts = table_texts(config, found)
+    texts = table_texts(config, collection)
     storage.require_unchanged(folder, config["digest"], texts)
     old = {name: _content(folder / name) for name in (PROVENANCE, TABLE, FAILURES)}
     changed = [name for name in old if old[name] != texts.get(name, "").encode()]
@@ -193,24 +193,24 @@ def _content(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
-def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
+def table_texts(config: dict[str, Any], collection: Collection) -> dict[str, str]:
     """Content of provenance.json, dataset.csv and, if an attempt failed, failures.csv."""
-    columns = PATH_COLUMNS if "paths" in config else columns_of(found)
+    columns = PATH_COLUMNS if "paths" in config else columns_of(collection)
     if "microstructures" in config:  # given fibres have no seed
         columns = tuple("microstructure" if name == "seed" else name for name in columns)
     end = columns.index(INPUT_NAMES[-1]) + 1
     columns = (*columns[:end], *config.get("fields", ()), *columns[end:])
     empty = dict.fromkeys(columns)  # a failed sample has no outputs
-    rows = [format_row(empty | row, columns) for row in found.rows]
+    rows = [format_row(empty | row, columns) for row in collection.rows]
     table = ",".join(columns) + "\n" + "".join(rows)
-    makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
+    makers = [{**json.loads(text), "records": count} for text, count in collection.made_by.items()]
     texts = {PROVENANCE: "", TABLE: table}
     checksums = {"table_sha256": hashlib.sha256(table.encode()).hexdigest()}
-    if found.failures:
+    if collection.failures:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(FAILURE_COLUMNS)
-        writer.writerows(found.failures)
+        writer.writerows(collection.failures)
         texts[FAILURES] = buffer.getvalue()
         checksums["failures_sha256"] = hashlib.sha256(texts[FAILURES].encode()).hexdigest()
     content = {
@@ -218,8 +218,8 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
         "inputs_sha256": config["inputs_sha256"],
         **checksums,
         "seed": config["seed"],
-        "samples": found.counts,
-        "rve_seconds": round(found.seconds, 3),
+        "samples": collection.counts,
+        "rve_seconds": round(collection.seconds, 3),
         "made_by": makers,
     }
     texts[PROVENANCE] = storage.formatted(content)

@@ -183,10 +183,10 @@ class Curves(Short):
         index = values[:, 0].astype(np.int64)
         starts = np.flatnonzero(np.diff(index, prepend=index[0] - 1))
         histories = []
-        for number, part in zip(index[starts], np.split(values, starts[1:]), strict=True):
-            if not np.array_equal(part[:, 1], np.arange(len(part))):
+        for number, rows in zip(index[starts], np.split(values, starts[1:]), strict=True):
+            if not np.array_equal(rows[:, 1], np.arange(len(rows))):
                 raise TableError(f"frame: the increments of sample {number} are not 0, 1, 2, ...")
-            histories.append(_history(dict(zip(names, part[:, 2:].T, strict=True))))
+            histories.append(_history(dict(zip(names, rows[:, 2:].T, strict=True))))
         if len(set(index[starts].tolist())) < len(starts):
             raise TableError("frame: the rows of a sample are not together")
         return cls(histories, index=index[starts])
@@ -304,10 +304,10 @@ def _of_one_rve(path: Path) -> Curves:
     if status != COMPLETE:
         raise TableError(f"{path}: its curve is not complete, the status of the run is {status!r}")
     try:
-        found = content["history"]
-        needed = [*_UNITS, _YIELDED, *(_OF_PATHS if "time" in found else ())]
-        needed += _OF_INTERFACES if "debonding_energy" in found else ()
-        history = {name: np.array(found[name], float) for name in needed}
+        stored = content["history"]
+        needed = [*_UNITS, _YIELDED, *(_OF_PATHS if "time" in stored else ())]
+        needed += _OF_INTERFACES if "debonding_energy" in stored else ()
+        history = {name: np.array(stored[name], float) for name in needed}
     except (ValueError, TypeError, KeyError):
         raise foreign from None
     n = len(history["strain"])
@@ -393,12 +393,14 @@ def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     """Make the arrays of a history from its columns, with all components up to the last given."""
     history = {}
     for name, unit in _UNITS.items():
-        found = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
-        present = [values for values in found if values is not None]
-        if any(values is None for values in found[: len(present)]):
+        components = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
+        present = [values for values in components if values is not None]
+        if any(values is None for values in components[: len(present)]):
             first = ", ".join(ALL_AXES[: len(present)])
             raise TableError(f"frame: the {len(present)} components of {name} must be {first}")
         if present:
             history[name] = np.column_stack(present)
-    history |= {name: columns[each].copy() for name, each in _NUMBERS.items() if each in columns}
+    history |= {
+        name: columns[column].copy() for name, column in _NUMBERS.items() if column in columns
+    }
     return history

@@ -23,7 +23,8 @@ from fe_data.composite.materials import (
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
-from fe_data.geometry.microstructure import VOID, require_packable
+from fe_data.geometry.microstructure import VOID
+from fe_data.geometry.spacing import require_packable
 from fe_data.loading import Loading
 from fe_data.progress import LOG_SECONDS, Lines, open_streams
 from fe_data.schema import INPUT_NAMES
@@ -192,37 +193,18 @@ def generate(
         simulator = worker.rve_with_anisotropy
     require_kind("phases", phases, Phases, NoneType)
     require_kind("strengths", strengths, list, tuple)
-    if phases is not None:
-        if simulator is not None:
-            what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
-            raise ValueError(f"phases cannot be combined with {what}")
-        require_no_phases(settings)
-        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
-        vf = None if design.microstructures else float(fractions.max())
-        require_interphase(phases, settings, interphase, vf=vf)
-        for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
-            phases.of(phase)
+    if phases is None:
+        _require_no_material(design, interphase, constants, strengths)
+    elif simulator is not None:
+        what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
+        raise ValueError(f"phases cannot be combined with {what}")
+    else:
+        _require_material(design, settings, phases, interphase)
         strengths = _checked_strengths(strengths, phases, design)
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
-        if constants and design.loadings:
-            raise ValueError("constants = True cannot be combined with paths, without outputs")
-        names = {name for micro in design.microstructures for name in micro.phases}
-        names |= {INTERPHASE} if interphase else set()
-        if constants and (rigid := phases.without_expansion(names or ["fibres"])):
-            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
-            warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
+        if constants:
+            _require_constants(design, phases, interphase)
         design = _of_material(design, phases, interphase)
-    elif constants or len(strengths):
-        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
-        raise ValueError(f"{what} needs the phases of a material")
-    elif design.fields:
-        raise ValueError(
-            f"design has fields {', '.join(design.fields)}: give the phases of their material"
-        )
-    elif number("interphase", interphase):
-        raise ValueError(
-            f"interphase = {interphase:g} needs the phases of a material with an interphase"
-        )
     _require_possible(design, settings, general=phases is not None)
     chosen_solver()  # raises an error if the solver is unknown
     further = constants, tuple(strengths)
@@ -231,22 +213,28 @@ def generate(
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
     with storage.locked(folder, shard):
-        pending = [
-            i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
-        ]
-        if pending:
-            storage.require_no_link(folder, pending)
-            storage.require_unchanged(folder, job.config)
-        storage.remove_leftovers(folder, indices)
-        storage.make_places(folder, pending)
+        pending = _prepared(folder, indices, job.config, retry_failed)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = _collected(folder, config, indices, len(design))
-        if not found.problems:
-            collection.write_tables(folder, config, found)
-    ours = {index: why for index, why in found.problems.items() if index in indices}
-    others = {index: why for index, why in found.problems.items() if index not in indices}
-    written = not found.problems
-    return GenerationSummary(len(pending), found.counts, others, ours, written, found.warnings)
+        collected = _collected(folder, config, indices, len(design))
+        if not collected.problems:
+            collection.write_tables(folder, config, collected)
+    ours = {index: why for index, why in collected.problems.items() if index in indices}
+    others = {index: why for index, why in collected.problems.items() if index not in indices}
+    written = not collected.problems
+    return GenerationSummary(
+        len(pending), collected.counts, others, ours, written, collected.warnings
+    )
+
+
+def _prepared(folder: Path, indices: range, digest: str, retry_failed: bool) -> list[int]:
+    """Return the samples to simulate, after the folder has been made ready for their records."""
+    pending = [i for i in indices if not collection.is_done(folder, i, digest, retry_failed)]
+    if pending:
+        storage.require_no_link(folder, pending)
+        storage.require_unchanged(folder, digest)
+    storage.remove_leftovers(folder, indices)
+    storage.make_places(folder, pending)
+    return pending
 
 
 def _collected(
@@ -255,9 +243,9 @@ def _collected(
     """Read the records of all samples or, if any sample has no record, only of this shard."""
     samples = range(n_samples)
     absent = [i for i in samples if not storage.record_path(folder, i).exists()]
-    found = collection.collect(folder, config, indices if absent else samples)
-    found.problems |= dict.fromkeys(absent, "no record")
-    return found
+    collected = collection.collect(folder, config, indices if absent else samples)
+    collected.problems |= dict.fromkeys(absent, "no record")
+    return collected
 
 
 def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
@@ -297,8 +285,52 @@ def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None
 def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(shard, tuple) or len(shard) != 2:
         raise ValueError(f"shard = {shard!r:.60} must be two integers")
-    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
-    return require_integer("shard", shard[0], 1, parts), parts
+    shards = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    return require_integer("shard", shard[0], 1, shards), shards
+
+
+def _require_no_material(
+    design: Design, interphase: float, constants: bool, strengths: Sequence[str]
+) -> None:
+    """Raise a ValueError if an argument or a field of the design needs the phases of a material."""
+    if constants or len(strengths):
+        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
+        raise ValueError(f"{what} needs the phases of a material")
+    if design.fields:
+        raise ValueError(
+            f"design has fields {', '.join(design.fields)}: give the phases of their material"
+        )
+    if number("interphase", interphase):
+        raise ValueError(
+            f"interphase = {interphase:g} needs the phases of a material with an interphase"
+        )
+
+
+def _require_material(
+    design: Design, settings: Settings, phases: Phases, interphase: float
+) -> None:
+    """Raise a ValueError if a phase of the design is missing, or settings say what phases say."""
+    require_no_phases(settings)
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    vf = None if design.microstructures else float(fractions.max())
+    require_interphase(phases, settings, interphase, vf=vf)
+    for phase in _phase_names(design) - {VOID}:
+        phases.of(phase)
+
+
+def _phase_names(design: Design) -> set[str]:
+    """Return the names of all phases in the microstructures of a design."""
+    return {name for micro in design.microstructures for name in micro.phases}
+
+
+def _require_constants(design: Design, phases: Phases, interphase: float) -> None:
+    """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
+    if design.loadings:
+        raise ValueError("constants = True cannot be combined with paths, without outputs")
+    names = _phase_names(design) | ({INTERPHASE} if interphase else set())
+    if rigid := phases.without_expansion(names or ["fibres"]):
+        what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=3)
 
 
 def _of_material(design: Design, phases: Phases, interphase: float) -> Design:

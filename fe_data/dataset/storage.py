@@ -23,8 +23,9 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.geometry.microstructure import SPACING, SPARSE
+from fe_data.geometry.spacing import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
+from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
 
 FAILURES = "failures.csv"
@@ -51,20 +52,23 @@ PROVENANCE_ENTRIES = {
 }
 
 
-class FolderLockedError(RuntimeError):
+class FolderLockedError(ExplainedError, RuntimeError):
     """Another process is writing the same samples.
 
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from fe_data.dataset.storage import locked
+        >>> from fe_data.dataset.storage import FolderLockedError, locked
         >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
-        ...     with locked(Path(folder)):
-        ...         pass
-        Traceback (most recent call last):
-        ...
-        fe_data.dataset.storage.FolderLockedError: ... is in use by another `generate` ...
+        ...     try:
+        ...         with locked(Path(folder)):
+        ...             pass
+        ...     except FolderLockedError as error:
+        ...         print(error)
+        /... is in use by another `generate` of the same samples: wait for it, ...
     """
+
+    section = "clusters"
 
 
 def configuration(
@@ -184,8 +188,8 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
         whole = stack.enter_context(_lock_file(folder / ".lock"))
         _lock(whole, folder, shared=total > 1)
         if total > 1:
-            part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
-            _lock(part, folder)
+            file = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
+            _lock(file, folder)
             _refuse_overlap(folder, shard)
         yield
 
@@ -226,26 +230,26 @@ def require_unchanged(
     written = _written_provenance(folder / PROVENANCE, config_digest)
     if (folder / PROVENANCE).is_file():
         digests = {folder / PROVENANCE: _digest_of_file(folder / PROVENANCE), **digests}
-    for path, found in digests.items():
+    for path, digest in digests.items():
         new = (texts or {}).get(path.name)
-        if new is not None and found == hashlib.sha256(new.encode()).hexdigest():
+        if new is not None and digest == hashlib.sha256(new.encode()).hexdigest():
             continue
-        if not _is_as_written(path, found, written):
+        if not _is_as_written(path, digest, written):
             what = f"{path} is not as `generate` wrote it, and is not replaced"
             raise ValueError(f"{what}: move it away, or choose another --out")
 
 
-def _is_as_written(path: Path, found: str, written: dict[str, Any]) -> bool:
-    """Whether a file with the checksum `found` is as in the provenance `written`."""
+def _is_as_written(path: Path, digest: str, written: dict[str, Any]) -> bool:
+    """Whether a file with the checksum `digest` is as in the provenance `written`."""
     if path.name == PROVENANCE:
         return bool(written)
     if path.name == TABLE:
-        return found == written.get("table_sha256")
+        return digest == written.get("table_sha256")
     # Older versions wrote no checksum of the failures.
     if "failures_sha256" not in written and written.get("samples"):
         with path.open("rb") as file:
             return file.readline() == b"index,attempt,seed,status,reason\n"
-    return found == written.get("failures_sha256")
+    return digest == written.get("failures_sha256")
 
 
 def _written_provenance(path: Path, config_digest: str) -> dict[str, Any]:
@@ -281,14 +285,14 @@ def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
 
 def remove_folder(folder: Path) -> None:
     """Remove a dataset folder; a ValueError, and no removal, if it has any other file."""
-    own = [folder / name for name in (CONFIG, TABLE, FAILURES, PROVENANCE)]
-    own += [*folder.glob(".lock*"), *folder.glob(".*.tmp")]
+    expected = [folder / name for name in (CONFIG, TABLE, FAILURES, PROVENANCE)]
+    expected += [*folder.glob(".lock*"), *folder.glob(".*.tmp")]
     # Records, and temporary files of records from a killed process
-    own += (folder / RECORDS).glob("[0-9]*/*.npz")
-    own += (folder / RECORDS).glob("[0-9]*/.*.tmp")
+    expected += (folder / RECORDS).glob("[0-9]*/*.npz")
+    expected += (folder / RECORDS).glob("[0-9]*/.*.tmp")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     for path in files:
-        if path not in own:
+        if path not in expected:
             raise ValueError(f"{path} is not a file of a dataset: move it away, or remove {folder}")
     shutil.rmtree(folder)
 
@@ -297,8 +301,8 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
     """Raise FolderLockedError if a shard of another division has locked some of these samples."""
     number, total = shard
     for path in folder.glob(".lock-*-of-*"):
-        other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
-        if parts != total and (number - other) % math.gcd(total, parts) == 0:
+        other, shards = map(int, path.name.removeprefix(".lock-").split("-of-"))
+        if shards != total and (number - other) % math.gcd(total, shards) == 0:
             with path.open("rb") as file:
                 _lock(file, folder, shared=True)
 
@@ -362,9 +366,11 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 def _difference_of_materials(*pair: Any) -> str:
     """Describe the first difference between the materials of two configurations."""
-    fields = [{".".join(p): v for p, v in leaves(each or {}, ("material",))} for each in pair]
+    fields = [
+        {".".join(p): v for p, v in leaves(material or {}, ("material",))} for material in pair
+    ]
     for name in sorted({*fields[0], *fields[1]}):
-        values = [each.get(name) for each in fields]
+        values = [leaf.get(name) for leaf in fields]
         if values[0] != values[1]:
             return f"{name} = {values[0]!r:.40} there, {values[1]!r:.40} here"
     return "another material"

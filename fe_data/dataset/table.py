@@ -200,10 +200,10 @@ class Table(Short):
 def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return names as a tuple; a ValueError unless they are different outputs of the schema."""
     listed = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
-    known = output_names()
-    if not listed or any(name not in known for name in listed) or len({*listed}) < len(listed):
+    outputs = output_names()
+    if not listed or any(name not in outputs for name in listed) or len({*listed}) < len(listed):
         what = f"{argument} = {names!r:.60} must be different names"
-        raise ValueError(f"{what} out of {', '.join(known)}")
+        raise ValueError(f"{what} out of {', '.join(outputs)}")
     return listed
 
 
@@ -463,17 +463,17 @@ def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, 
     Returns:
         The inputs and numbers of each sample, without repetition.
     """
-    found = set()
+    inputs = set()
     for _, row in read_rows(path, INPUT_NAMES, ("status",), also=FIELD):
         if status in (None, row.get("status")):
             fields = [float(row[name]) for name in row if _is_of_material(name)]
-            found.add((*(parse_input(name, row[name]) for name in INPUT_NAMES), *fields))
-    return found
+            inputs.add((*(parse_input(name, row[name]) for name in INPUT_NAMES), *fields))
+    return inputs
 
 
 def _is_of_material(column: str) -> bool:
     """Whether a column has numbers of a material."""
-    return any(part in column for part in _OF_MATERIAL)
+    return any(name in column for name in _OF_MATERIAL)
 
 
 def require_samples(table: Table) -> None:

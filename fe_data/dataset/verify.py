@@ -45,19 +45,19 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     except ValueError as error:
         return [str(error)], {}
     n = config["samples"]
-    found = collection.collect(folder, config, shown(range(n), "records", "record", n))
-    problems = [f"sample {index}: {text}" for index, text in found.problems.items()]
+    collected = collection.collect(folder, config, shown(range(n), "records", "record", n))
+    problems = [f"sample {index}: {text}" for index, text in collected.problems.items()]
     problems += _strangers(folder, n)
-    if not found.problems:
-        problems += _check_design(config, found)
-    return problems + _check_files(folder, config, found), found.counts
+    if not collected.problems:
+        problems += _check_design(config, collected)
+    return problems + _check_files(folder, config, collected), collected.counts
 
 
-def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> list[str]:
+def _check_files(folder: Path, config: dict[str, Any], collected: Collection) -> list[str]:
     """Problems of the files that are made from the records."""
-    texts = collection.table_texts(config, found)
+    texts = collection.table_texts(config, collected)
     texts[storage.PROVENANCE] = _as_older(folder / storage.PROVENANCE, texts[storage.PROVENANCE])
-    unread = {str(index) for index in found.problems}
+    unread = {str(index) for index in collected.problems}
     checked = (_check_text(folder / name, text, unread) for name, text in texts.items())
     problems = list(filter(None, checked))
     if storage.FAILURES not in texts and (folder / storage.FAILURES).exists() and not unread:
@@ -65,15 +65,15 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
     return problems
 
 
-def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
+def _check_design(config: dict[str, Any], collected: Collection) -> list[str]:
     """Problems of inputs and seeds that differ from the configuration."""
     names = (*INPUT_NAMES, *config.get("fields", ()))
-    inputs = np.array([[row.get(name, np.nan) for name in names] for row in found.rows], float)
-    groups = np.array([row["group"] for row in found.rows])
+    inputs = np.array([[row.get(name, np.nan) for name in names] for row in collected.rows], float)
+    groups = np.array([row["group"] for row in collected.rows])
     problems = []
     if digest_inputs(inputs, groups) != config["inputs_sha256"]:
         problems.append("the records' inputs are not those of the configuration")
-    for index, row in enumerate(found.rows):
+    for index, row in enumerate(collected.rows):
         first = seed_of(config["design"], config["seed"], index)
         second = retry_seed(first)
         expected = {"retried": [second], "unfitted": [first, second]}.get(row["status"], [first])
@@ -112,12 +112,12 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
         return "" if right else f"{path.name}: not the checksum of {table.name}"
     rows = _json_lines if path.name == storage.PROVENANCE else _csv_rows
     try:
-        found = [(line, row) for line, row in rows(text) if row[0] not in unread]
+        written = [(line, row) for line, row in rows(text) if row[0] not in unread]
     except csv.Error:
         return f"{path.name} cannot be read"
     end = (len(text.splitlines()) + 1, [""])
-    for (line, row), (_, kept) in zip_longest(found, rows(expected), fillvalue=end):
-        if row != kept:
+    for (line, row), (_, record) in zip_longest(written, rows(expected), fillvalue=end):
+        if row != record:
             return f"{path.name}, line {line}: differs from the records"
     if not unread and text != expected:
         return f"{path.name}: has the entries of the records, but is not formatted as by `generate`"
@@ -139,9 +139,9 @@ def _json_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _strangers(folder: Path, samples: int) -> list[str]:
     """Problems of files in the folder of the records that belong to no sample."""
-    known = {storage.record_path(folder, index) for index in range(samples)}
+    records = {storage.record_path(folder, index) for index in range(samples)}
     return [
         f"{path.relative_to(folder)}: belongs to no sample"
         for path in (folder / storage.RECORDS).rglob("*")
-        if not path.is_dir() and path not in known
+        if not path.is_dir() and path not in records
     ]

@@ -137,8 +137,8 @@ def rve_with_anisotropy(
 
     rve = solve_rve(inputs, settings, silent=True, **as_arguments(microstructure))
     result = rve.result()
-    found = anisotropy(rve, silent=True)
-    further = {"E_spread": found.spread, "isotropy_misfit": found.misfit}
+    moduli = anisotropy(rve, silent=True)
+    further = {"E_spread": moduli.spread, "isotropy_misfit": moduli.misfit}
     return dataclasses.replace(result, effective=result.effective | further)
 
 
@@ -163,19 +163,19 @@ class MaterialSimulator:
 
         # Effective properties are those of bonded fibres, without damage.
         phases = self.phases.unbreakable() if loading is None else self.phases
-        given = phases, inputs, microstructure, settings, loading
-        rve = solve_material(*given, interphase=self.interphase, silent=True)
+        arguments = phases, inputs, microstructure, settings, loading
+        rve = solve_material(*arguments, interphase=self.interphase, silent=True)
         result = self._with_strengths(rve.result(), rve.microstructure, settings)
         if not self.constants:
             return result
         from fe_data.composite.constants import effective_constants
 
-        cell = self.phases, rve.microstructure
+        fibres = rve.microstructure
         with warnings.catch_warnings(action="ignore"):  # `generate` warns once
-            found = effective_constants(*cell, resolution=settings.resolution)
-        further = dataclasses.asdict(found.constants)
-        further |= {name: getattr(found, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
-        further["transverse_misfit"] = found.misfit
+            homogenised = effective_constants(self.phases, fibres, resolution=settings.resolution)
+        further = dataclasses.asdict(homogenised.constants)
+        further |= {name: getattr(homogenised, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
+        further["transverse_misfit"] = homogenised.misfit
         return dataclasses.replace(result, effective=result.effective | further)
 
     def _with_strengths(
@@ -184,11 +184,11 @@ class MaterialSimulator:
         """Add the strengths of a microstructure to the outputs."""
         from fe_data.composite.strengths import strength_of
 
-        found = {
+        strengths = {
             f"{name}_MPa": strength_of(self.phases, fibres, name, settings)
             for name in self.strengths
         }
-        return dataclasses.replace(result, effective=result.effective | found)
+        return dataclasses.replace(result, effective=result.effective | strengths)
 
 
 def unusable(reason: str) -> OSError:

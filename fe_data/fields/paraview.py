@@ -270,20 +270,20 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
     plastic = np.zeros(m)
     parts = (d.matrix, *d.fibres)
     stresses = (step.fields.matrix_stress, *step.fields.fibre_stress)
-    for material, (part, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
-        own = d.material == material
-        xx, yy, xy = _means(part, strain_at_points(part, u, step.x[-3:])).T
-        strain[own] = _tensors(xx, yy, 0 * xx, xy)
-        stress[own] = _tensors(*_means(part, at_points).T)
-        mises[own] = _means(part, von_mises(at_points))
+    for material, (phase, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
+        rows = d.material == material
+        xx, yy, xy = _means(phase, strain_at_points(phase, u, step.x[-3:])).T
+        strain[rows] = _tensors(xx, yy, 0 * xx, xy)
+        stress[rows] = _tensors(*_means(phase, at_points).T)
+        mises[rows] = _means(phase, von_mises(at_points))
     plastic[d.material == MATRIX] = _means(d.matrix, step.fields.plastic_strain)
     scalars = {"von_mises_MPa": mises, "plastic_strain": plastic}
     return {"strain": strain, "stress_MPa": stress, **scalars}
 
 
-def _means(part: Elements | PhaseFields, values: Floats) -> Floats:
+def _means(phase: Elements | PhaseFields, values: Floats) -> Floats:
     """Means (m, ...) over each element of values (m, q, ...) at its points."""
-    weights = part.weights / part.weights.sum(axis=1, keepdims=True)
+    weights = phase.weights / phase.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))
 
 

@@ -160,8 +160,8 @@ def _header(
         what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
         raise TableError(f"{path}, line 1: {what}")
     if missing := ", ".join(name for name in required if name not in header):
-        found = ",".join(header)
-        raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
+        columns = ",".join(header)
+        raise TableError(f"{path}, line 1: column {missing} is missing in {columns!r:.300}")
     if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
         raise TableError(f"{path}, line 1: column {', '.join(twice):.300} appears twice")
     return header

@@ -90,15 +90,15 @@ def _node(event: Any, events: Iterator[Any]) -> Any:
         while not isinstance(item := next(events), yaml.SequenceEndEvent):
             items.append(_node(item, events))
         return items
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise UnusualFile(_at(key, "a key must be a word or text"))
         name = _text(key)
-        if name in found:
+        if name in mapping:
             raise UnusualFile(_at(key, f"the key {name!r:.60} is given twice in one mapping"))
-        found[name] = _node(next(events), events)
-    return found
+        mapping[name] = _node(next(events), events)
+    return mapping
 
 
 def _scalar(event: Any) -> Any:

@@ -100,13 +100,13 @@ def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
     >>> set(with_holes(mesh, np.array([0])).material.tolist()) == {MATRIX}
     True
     """
-    kept = ~np.isin(mesh.material, voids)
-    used = np.unique(mesh.triangles[kept])
+    solid = ~np.isin(mesh.material, voids)
+    used = np.unique(mesh.triangles[solid])
     position = np.full(len(mesh.points), -1)
     position[used] = np.arange(len(used))
     # Images of a node belong to the same void, so either all of them are kept or none.
     image_of = position[mesh.image_of[used]]
-    return Mesh(mesh.points[used], position[mesh.triangles[kept]], mesh.material[kept], image_of)
+    return Mesh(mesh.points[used], position[mesh.triangles[solid]], mesh.material[solid], image_of)
 
 
 def _advice(outline: Outline) -> str:
@@ -124,12 +124,14 @@ def _advice(outline: Outline) -> str:
             f"{gap}, and those below {_NARROW:g} may be too narrow to mesh at any resolution: "
             "move them apart, or give random ones a min_spacing (option --min-spacing) above 1"
         )
-    given = 2 * float(micro.radii.max()) / outline.size
-    for finer in (given * factor for factor in _FINER if given * factor <= BOUNDS["resolution"][1]):
+    resolution = 2 * float(micro.radii.max()) / outline.size
+    for finer in (
+        resolution * factor for factor in _FINER if resolution * factor <= BOUNDS["resolution"][1]
+    ):
         # Round to three digits, as in the message.
         with contextlib.suppress(MeshError):
             _mesh(Outline(micro, float(f"{finer:.3g}")))
-            return f"{gap}: increase the resolution from {given:.3g} to {finer:.3g}"
+            return f"{gap}: increase the resolution from {resolution:.3g} to {finer:.3g}"
     return gap
 
 

@@ -15,6 +15,12 @@ from fe_data.geometry.packing import (
     relaxed_microstructure,
     sequential_addition,
 )
+from fe_data.geometry.spacing import (
+    advice_of_spacing,
+    largest_volume_fraction,
+    require_packable,
+    spacing_of,
+)
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import (
     MAX_SEED,
@@ -26,23 +32,12 @@ from fe_data.settings import (
 )
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-# Pairs of the largest number of fibres, and the densest packing of discs of exclusion (diameter =
-# least distance of centres) that relaxation reached from every random start that was tried, or
-# above which discs freeze. One or two fibres are limited only by their periodic images.
-_DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.72))
-# Discs that cover about 0.7 freeze. In a square cell all crystals then have similar directions, so
-# that means over microstructures are anisotropic. By default the spacing falls from SPACING to
-# _LEAST_SPACING, so that discs of exclusion cover at most _LIQUID.
-_LIQUID = 0.64
-SPACING = 1.14  # of the paper
-_LEAST_SPACING = 1.02
-SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with this spacing
 # Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
 # one standard deviation above the mean every sixth sequence places all n fibres.
 _SATURATION = 0.547
 _SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
-_CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
+CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
 _SAME = 1e-3  # in radii; two centres closer than this are one fibre that is listed twice
 FIBRES = "fibres"  # default phase of a fibre
 VOID = "void"  # phase of a hole in the mesh
@@ -132,8 +127,8 @@ class Microstructure(Short):
                 raise ValueError(f"E_GPa[{fibre}] = {moduli[fibre]:g} must be NaN for a void")
         object.__setattr__(self, "E_GPa", moduli)
 
-    def _require_apart(self, given: Floats) -> None:
-        """Raise a ValueError if fibres overlap; `given` are the centres as passed by the user."""
+    def _require_apart(self, centres: Floats) -> None:
+        """Raise a ValueError if fibres overlap; `centres` are as passed by the user."""
         radii = self.outer_radii
         distance = periodic_distances(self.centres, self.centres, self.height)
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
@@ -147,8 +142,8 @@ class Microstructure(Short):
             raise ValueError(f"{pair} overlap: {size}")
         kinds = ["void" if void else "fibre" for void in self.is_void]
         if distance[i, j] < _SAME * radii[i]:
-            x, y = given[i]
-            u, v = given[j]
+            x, y = centres[i]
+            u, v = centres[j]
             what = f"have one centre, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
             if kinds[i] == kinds[j]:
                 what = f"are one {kinds[i]} listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
@@ -156,12 +151,12 @@ class Microstructure(Short):
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
         # Shift from fibre j to its image nearest to fibre i; zero if this is fibre j itself.
         period = [1.0, self.height]
-        shift = np.round((given[i] - given[j]) / period) * period
+        shift = np.round((centres[i] - centres[j]) / period) * period
         if not shift.any():
             raise ValueError(f"{pair} overlap: {apart}")
-        x, y = given[j] + shift
+        x, y = centres[j] + shift
         raise ValueError(
-            f"{pair} overlap across the edge of the periodic cell, where {kinds[j]} {j} comes "
+            f"{pair} overlap across the edge of the periodic RVE, where {kinds[j]} {j} comes "
             f"back at ({x:g}, {y:g}): {apart}"
         )
 
@@ -258,7 +253,7 @@ class Microstructure(Short):
 
 def _require_in_sides(centres: Floats, height: float) -> None:
     """Raise a ValueError for centres far outside the RVE, which are probably in another unit."""
-    low, high = _CENTRES
+    low, high = CENTRES
     shares = centres / [1.0, height]
     outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
     if outside.size:
@@ -269,87 +264,6 @@ def _require_in_sides(centres: Floats, height: float) -> None:
             f"[{low:g}, {high:g}] sides of the square. If centres and radii are in another "
             f"unit, divide both by the side, which is then about {side:.3g}"
         )
-
-
-def hexagonal_distance(vf: float) -> float:
-    """Distance of nearest centres in a hexagonal array of equal fibres.
-
-    Args:
-        vf: Volume fraction of the fibres [-].
-
-    Returns:
-        The distance, in fibre diameters [-].
-
-    >>> round(hexagonal_distance(0.6), 3)
-    1.229
-    """
-    # vf = π r² / (d² √3/2), with the distance d between the centres
-    return math.sqrt(math.pi / (2 * math.sqrt(3) * vf))
-
-
-def _densest(n_fibres: int) -> float:
-    """Largest area fraction of discs of exclusion."""
-    return next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
-
-
-def spacing_of(min_spacing: float | None, vf: float, n_fibres: int) -> float:
-    """Least distance of random fibres, in fibre diameters.
-
-    Args:
-        min_spacing: The distance [-]; None for the default, which falls with the volume fraction.
-        vf: Volume fraction of fibres and voids [-].
-        n_fibres: Number of fibres and voids.
-
-    Returns:
-        The distance [-].
-
-    >>> [round(spacing_of(None, vf, 30), 3) for vf in (0.4, 0.55, 0.6)]
-    [1.14, 1.079, 1.033]
-    """
-    if min_spacing is not None:
-        return min_spacing
-    liquid = min(_LIQUID, _densest(n_fibres) - 0.02)
-    return min(SPACING, max(_LEAST_SPACING, math.sqrt(liquid / max(vf, liquid / 4))))
-
-
-def largest_volume_fraction(n_fibres: int, min_spacing: float | None) -> float:
-    """Largest fibre volume fraction for which random microstructures are generated.
-
-    Args:
-        n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in fibre diameters [-]; None for the
-            default, see `spacing_of`.
-
-    Returns:
-        The volume fraction [-].
-
-    >>> round(largest_volume_fraction(30, 1.14), 3), round(largest_volume_fraction(30, None), 3)
-    (0.554, 0.615)
-    """
-    if min_spacing is None:
-        return min(_LIQUID, _densest(n_fibres) - 0.02) / _LEAST_SPACING**2
-    return _densest(n_fibres) / min_spacing**2
-
-
-def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> None:
-    """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
-    limit = largest_volume_fraction(n_fibres, min_spacing)
-    if vf > limit:
-        least = spacing_of(min_spacing, vf, n_fibres)
-        raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {least:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}"
-            f"{_closer(vf, n_fibres)}"
-        )
-
-
-def _closer(vf: float, n_fibres: int) -> str:
-    """Return advice for a message: the largest spacing at which a volume fraction fits, if any."""
-    # vf = packing / spacing², rounded down to three decimals
-    spacing = math.floor(1e3 * math.sqrt(_densest(n_fibres) / vf)) / 1e3
-    if spacing < BOUNDS["min_spacing"][0]:
-        return ""
-    return f"; for this one give a min_spacing (option --min-spacing) of at most {spacing:g}"
 
 
 def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
@@ -416,11 +330,6 @@ def random_microstructure(
         >>> bool(several.radii.max() > 2 * several.radii.min())
         True
     """
-    # Use random sequential addition. A sequence that jams is repeated with new random numbers, so
-    # results are distributed like sequences that do not jam. If nearly all sequences jam, push
-    # random centres apart until all pairs keep their distance, then move them until they
-    # touch as rarely as fibres that are added one by one. Finally translate the pattern, because a
-    # fibre that nearly touches an edge or a corner would cause sliver elements.
     low, high = BOUNDS["void_fraction"]
     hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
     require_between("void_fraction", void_fraction, low, high, unit=hint)
@@ -448,14 +357,22 @@ def random_microstructure(
     # With several sizes all starts are tried, because small fibres find room when equal ones jam.
     limit = _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
     saturated = isinstance(distance, float) and vf * min_spacing**2 > limit
-    for _ in range(1 if saturated else _RSA_STARTS):
-        centres = sequential_addition(rng, len(r), distance)
-        if centres is not None:
-            break
-    else:
-        touching = relaxed_microstructure(rng, len(r), distance)
-        centres = equilibrated(rng, touching, distance)
+    centres = _placed(rng, len(r), distance, starts=1 if saturated else _RSA_STARTS)
+    # A fibre that nearly touches an edge or a corner would cause sliver elements.
     return clear_of_edges(Microstructure(centres, r, phases), math.inf)
+
+
+def _placed(rng: np.random.Generator, n: int, distance: Distance, starts: int) -> Floats:
+    """Place n centres, (n, 2), at random: one by one or, if all sequences jam, by relaxation."""
+    # A sequence that jams is repeated with new random numbers, so results are distributed like
+    # sequences that do not jam. If all jam, random centres are pushed apart until all pairs keep
+    # their distance, then moved until they touch as rarely as fibres that are added one by one.
+    for _ in range(starts):
+        centres = sequential_addition(rng, n, distance)
+        if centres is not None:
+            return centres
+    touching = relaxed_microstructure(rng, n, distance)
+    return equilibrated(rng, touching, distance)
 
 
 def _require_meshable(radii: Floats) -> None:
@@ -486,7 +403,7 @@ def _with_voids(
         raise ValueError(
             f"void_fraction = {fraction!r} is out of range: {n_fibres} fibres and {n} voids at "
             f"least {min_spacing:g} diameters apart are limited to vf + void_fraction <= "
-            f"{limit:.4f}{_closer(vf + fraction, n_fibres + n)}"
+            f"{limit:.4f}{advice_of_spacing(vf + fraction, n_fibres + n)}"
         )
     together = np.concatenate([radii, np.full(n, math.sqrt(fraction / (math.pi * n)))])
     order = np.argsort(-together, kind="stable")
@@ -548,12 +465,12 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     if clearance >= least * radii.max():
         return m
     along_x, along_y = (_widest_gaps(tangents) for tangents in (offsets % 1.0).T)
-    found = []
+    points = []
     for x, half_x in along_x:
         for share, half_share in along_y:
             y, half_y = share * m.height, half_share * m.height
-            found.append((min(half_x, half_y, from_corner(x, y)), x, y))
-    best_clearance, x, y = max(found)
+            points.append((min(half_x, half_y, from_corner(x, y)), x, y))
+    best_clearance, x, y = max(points)
     if best_clearance <= clearance * (1 + 1e-9):  # no improvement
         return m
     return dataclasses.replace(m, centres=(m.centres - np.array([x, y])) % period)

@@ -218,9 +218,9 @@ def _shared_points(ends: Floats, height: float) -> tuple[Floats, Ints]:
     """Merge equal points of `ends` (m, 2): different points in order, and the index of each end."""
     for edge in ([0.0, 0.0], [1.0, height]):
         ends[:] = np.where(np.abs(ends - edge) < 1e-12, edge, ends)
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     keys = np.rint(ends * 10**_DIGITS).astype(np.int64) @ [1, 2**32]
-    index = np.array([found.setdefault(key, len(found)) for key in keys.tolist()])
+    index = np.array([numbers.setdefault(key, len(numbers)) for key in keys.tolist()])
     _, first = np.unique(index, return_index=True)
     return ends[first], index
 
@@ -240,11 +240,11 @@ def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
 
 def _axis_crossings(x: float, y: float, r: float, height: float) -> list[tuple[float, int]]:
     """Angles at which a circle crosses an edge: x = integer (axis 0), y = k height (axis 1)."""
-    found = []
+    angles = []
     for line in range(math.ceil(x - r), math.floor(x + r) + 1):
         a = math.acos(max(-1.0, min(1.0, (line - x) / r)))
-        found += [(a, 0), (2 * math.pi - a, 0)]
+        angles += [(a, 0), (2 * math.pi - a, 0)]
     for line in range(math.ceil((y - r) / height), math.floor((y + r) / height) + 1):
         a = math.asin(max(-1.0, min(1.0, (line * height - y) / r)))
-        found += [(a % (2 * math.pi), 1), ((math.pi - a) % (2 * math.pi), 1)]
-    return found
+        angles += [(a % (2 * math.pi), 1), ((math.pi - a) % (2 * math.pi), 1)]
+    return angles

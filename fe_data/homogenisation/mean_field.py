@@ -13,7 +13,7 @@ itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,8 +65,8 @@ def mean_field(
 ) -> Floats:
     """Effective properties by mean-field homogenisation, for many inputs at once.
 
-    Four numbers of the model are fitted to simulated RVEs: the default of `fluctuation`, and three
-    numbers that convert the root mean square of the fibre stress into `p_sigma`.
+    Four numbers of the model are fitted to simulated RVEs. One is the default of `fluctuation`;
+    three convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. A fit to this curve gives b_eff and c_eff. They are within 20 % if
@@ -106,32 +106,37 @@ def mean_field(
         )
     _check_modelled(outputs)
     X = _checked_inputs(inputs)
-    given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
-    others = {name: _checked_parameter(name, values) for name, values in given.items()}
-    try:
-        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
-    except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    parameters = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
+    others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
+    columns = _broadcast(X, others)
     shape = columns[0].shape
     rows = [column.reshape(-1, 1) for column in columns]
     if needs_power_law := bool({"b_eff_MPa", "c_eff"} & set(outputs)):
-        _require_measured(_cells_of(settings, *rows))
+        _require_measured(_rves_of(settings, *rows))
     results = [np.empty((0, len(outputs)))]
     for start in range(0, len(rows[0]), _CHUNK):
-        cells = _cells_of(settings, *(row[start : start + _CHUNK] for row in rows))
-        results.append(_outputs(cells, outputs, needs_power_law))
+        rves = _rves_of(settings, *(row[start : start + _CHUNK] for row in rows))
+        results.append(_outputs(rves, outputs, needs_power_law))
     return np.concatenate(results).reshape(*shape, len(outputs))
 
 
-def _outputs(cells: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
+def _broadcast(X: Floats, others: Mapping[str, Floats]) -> tuple[Numbers, ...]:
+    """Return the inputs and other parameters as arrays of one shape; a ValueError names shapes."""
+    try:
+        return tuple(np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
+        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+
+
+def _outputs(rves: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
     """Compute the named outputs of RVEs with arrays (n, 1), (n, len(outputs))."""
-    E, nu = cells.elastic_constants()
-    G_s, reached = cells.increments()
-    p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
+    E, nu = rves.elastic_constants()
+    G_s, reached = rves.increments()
+    p_sigma = rves.share_above_threshold(G_s[..., -1:], reached[..., -1:])
     columns_by_name = {"E_eff_GPa": E / 1e3, "nu_eff": nu, "p_sigma": p_sigma}
     if needs_power_law:
-        b_eff, c_eff = cells.power_law(G_s, reached)
+        b_eff, c_eff = rves.power_law(G_s, reached)
         columns_by_name |= {"b_eff_MPa": b_eff, "c_eff": c_eff}
     return np.stack([columns_by_name[name] for name in outputs], axis=-1)
 
@@ -168,16 +173,13 @@ def strain_concentration(
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
     X = _checked_inputs(inputs)
-    given = [_checked_parameter("reference", reference), _checked_parameter("softening", softening)]
-    try:
-        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *given)
-    except ValueError:
-        shapes = f"reference {given[0].shape}, softening {given[1].shape}"
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    parameters = {"reference": reference, "softening": softening}
+    others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
+    vf, E_f, b, c, medium, soft = _broadcast(X, others)
     as_given = np.ones(vf.shape)
     even = np.zeros(vf.shape)
-    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
-    _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
+    rves = _rves_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
+    _, _, dilatations, shears = rves.linear(soft * rves.G_m, rves.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
         # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with dilatation θ and shear γ of the RVE
@@ -200,11 +202,11 @@ def _check_modelled(outputs: Sequence[str]) -> None:
             raise ValueError(f"outputs: the mean-field model has no {name!r:.60}; it has {allowed}")
 
 
-def _require_measured(cells: "RVEs") -> None:
+def _require_measured(rves: "RVEs") -> None:
     """Reject matrices that hardly harden; warn if b_eff and c_eff may differ much from RVEs."""
-    composite = cells.vf > 0
-    b = cells.b[composite]
-    c = cells.c[composite]
+    composite = rves.vf > 0
+    b = rves.b[composite]
+    c = rves.c[composite]
     if (b < _LEAST_HARDENING_MPa).any():
         raise ValueError(
             f"b_m_MPa times hardening = {b.min():g} is out of range: b_eff_MPa and c_eff need at "
@@ -233,14 +235,14 @@ def _checked_inputs(inputs: ArrayLike) -> Floats:
 
 def _checked_parameter(name: str, values: ArrayLike) -> Floats:
     """Return a parameter of the model as an array; a ValueError if it is out of range."""
-    found = numbers(name, values)
+    array = numbers(name, values)
     low, high = BOUNDS[name]
-    for value in found[~((low <= found) & (found <= high))].tolist():
+    for value in array[~((low <= array) & (array <= high))].tolist():
         require_between(name, value, low, high)
-    return found
+    return array
 
 
-def _cells_of(
+def _rves_of(
     settings: Settings,
     vf: Floats,
     E_f: Floats,
@@ -349,7 +351,7 @@ class RVEs(Short):
         dilatation, shear = self.shape(k, G)
         zero = np.zeros_like(k)
         volume = dilatation * dilatations[0]  # dilatation of the matrix
-        own = shear * shears[0]  # shear of the matrix
+        shear_m = shear * shears[0]  # shear of the matrix
         strain = [zero + 1, dilatation - 1, zero, zero]
         # σ_xx = k θ + 2 G γ,   σ_zz = ⟨λ θ⟩ with λ = K - 2G/3
         lame_m = self.K_m - 2 / 3 * G_m
@@ -357,8 +359,8 @@ class RVEs(Short):
         zz = self.mean((lame_m * volume, lame_f * dilatation * dilatations[1]))
         stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
         # ε_p = (1 - v_f) (1 - G_s / G_m) dev ε_m, with the strain ε_m of the matrix
-        deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
-        plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator]
+        deviator = [volume / 6 + shear_m, volume / 6 - shear_m, -volume / 3, zero]
+        plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * component for component in deviator]
         return (
             np.stack(strain, axis=-1),
             np.stack(stress, axis=-1),
@@ -406,14 +408,14 @@ class RVEs(Short):
         steps = last * np.arange(1, count + 1) / count
         grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
         _, strain = self.secant(grid + 0 * self.vf)
-        found = np.empty((*strain.shape[:-1], count))
+        moduli = np.empty((*strain.shape[:-1], count))
         for row in np.ndindex(strain.shape[:-1]):
-            found[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
-        return self.secant(np.exp(found))
+            moduli[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
+        return self.secant(np.exp(moduli))
 
     def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
         """Fit b_eff and c_eff of the averaged curve by least squares, like `fit_power_law`."""
-        _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
+        _, stress, plastic = (reached[..., None] * average for average in self.averages(G_s))
         excess = von_mises(stress) - self.settings.sigma_y0_MPa
         p = equivalent_strain(plastic)
         used = (excess >= 0) & (p > 0)

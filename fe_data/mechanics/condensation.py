@@ -73,13 +73,14 @@ def _elastic_matrix(elements: Elements, n: int, material: Moduli) -> BorderedMat
     rows = elements.dofs[:, _UPPER[0]]
     columns = elements.dofs[:, _UPPER[1]]
     # An entry above the diagonal of an element matrix may be below the diagonal of the whole.
-    slots = np.minimum(rows, columns) * n + np.maximum(rows, columns)
+    slots = np.ascontiguousarray(np.minimum(rows, columns) * n + np.maximum(rows, columns))
     mu, kappa = material
     # Plane strain: D = [[κ + 4μ/3, κ - 2μ/3, 0], [·, κ + 4μ/3, 0], [·, ·, μ]]
     direct = kappa + mu * 4 / 3
     lateral = kappa - mu * 2 / 3
     entries = [direct, lateral, 0.0, direct, 0.0, mu]  # 00, 01, 02, 11, 12, 22
-    tangent = np.broadcast_to(entries, (*elements.weights.shape, 6))
+    # A whole array, as of the matrix: the function that adds the elements is compiled once.
+    tangent = np.tile(entries, (*elements.weights.shape, 1))
     matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
     assemble_tangent(elements, tangent, slots, matrix)
     return matrix

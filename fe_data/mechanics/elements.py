@@ -68,11 +68,11 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     in_fibre = domain.material != MATRIX
     number = domain.material[in_fibre]
     fibres = _tabulate_part(domain, in_fibre, "P2")
-    each = []
+    elements = []
     for fibre in range(domain.material.max() + 1):
-        own = number == fibre
-        each.append(Elements(*(values[own] for values in fibres)))
-    return Discretisation(**vars(domain), matrix=matrix, fibres=tuple(each))
+        rows = number == fibre
+        elements.append(Elements(*(values[rows] for values in fibres)))
+    return Discretisation(**vars(domain), matrix=matrix, fibres=tuple(elements))
 
 
 def _tabulate_part(domain: Domain, chosen: Booleans, kind: str) -> Elements:

@@ -74,12 +74,12 @@ def _name(loading: Loading) -> str:
     if loading.temperature is not None:
         words.append("change of temperature")
         changes = np.atleast_1d(loading.temperature).tolist()
-        values.append(" → ".join(f"{each:g} K" for each in changes))
+        values.append(" → ".join(f"{change:g} K" for change in changes))
     if loading.angle is not None:
         values.append(f"axes turned by {loading.angle:g}°")
     if loading.shear_angle is not None:
         values.append(f"from xx towards xz by {loading.shear_angle:g}°")
-    name = " and ".join(words) if n == 1 else f"path of {n} parts"
+    name = " and ".join(words) if n == 1 else f"path of {n} segments"
     return f"Loading: {name}, mean {', '.join(values)}"
 
 
@@ -250,17 +250,19 @@ def draw_path(ax: Axes, rve: SolvedRVE) -> None:
         ax.axvline(row, color="grey", lw=0.6, ls=":")
     ax.set(xlabel="increment", ylabel="mean stress [MPa], full lines", title="Along the path")
     strains.set_ylabel("mean strain [-], broken lines")
-    for each in (ax, strains):  # room for the legend above the curves
-        low, high = each.get_ylim()
-        each.set_ylim(low, high + _LEGEND * (high - low))
+    for panel in (ax, strains):  # room for the legend above the curves
+        low, high = panel.get_ylim()
+        panel.set_ylim(low, high + _LEGEND * (high - low))
     ax.legend(frameon=False, ncols=3, loc="upper left")
 
 
 def _vertex_rows(rve: SolvedRVE) -> list[int]:
     """Row of the history at each vertex that was reached."""
     # The vertices are equally spaced if the path gives no increments.
-    each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
-    ends: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
+    increments = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
+    ends: list[int] = np.cumsum(
+        [segment.increments for segment in rve.loading.segments(increments)]
+    ).tolist()
     return [row for row in ends if row < len(rve.history["strain"])]
 
 
@@ -333,8 +335,8 @@ def _field(
     d = rve.discretisation
     values = np.zeros((len(d.material), matrix.shape[1]))
     values[d.material == MATRIX] = matrix
-    for fibre, own in enumerate(fibres):
-        values[d.material == fibre] = own
+    for fibre, value in enumerate(fibres):
+        values[d.material == fibre] = value
     x, y, z = _straight_triangles(rve, _averaged_at_nodes(rve, values))
     triangles = np.arange(len(x)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])

@@ -270,6 +270,8 @@ def upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
     joined = sp.triu(incidence.T @ incidence)
     upper = sp.triu(sp.kron(joined, np.ones((2, 2), np.int8)), format="csr")
     upper.sort_indices()
+    # Of one type, so that the function is compiled once.
+    dense = [np.ascontiguousarray(dofs, np.int32) for dofs in dense]
     places = [_places(dofs, upper.indptr, upper.indices) for dofs in dense]
     return upper.indptr, upper.indices, places
 

@@ -87,8 +87,8 @@ def von_mises(stress: Floats) -> Floats:
     """
     xx, yy, zz, xy, *along = np.moveaxis(stress, -1, 0)
     shear = xy**2
-    for each in along:
-        shear = shear + each**2
+    for component in along:
+        shear = shear + component**2
     mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * shear)
     return mises
 
@@ -113,7 +113,7 @@ def overstressed_fraction(
     if not stresses:
         return 0.0
     mises = np.concatenate([von_mises(stress).ravel() for stress in stresses])
-    areas = np.concatenate([each.ravel() for each in weights])
+    areas = np.concatenate([weight.ravel() for weight in weights])
     return float(areas[mises > threshold].sum() / areas.sum()) if areas.size else 0.0
 
 
@@ -131,8 +131,8 @@ def equivalent_strain(strain: Floats) -> Floats:
     """
     xx, yy, zz, xy, *along = np.moveaxis(strain, -1, 0)
     shear = xy**2
-    for each in along:
-        shear = shear + each**2
+    for component in along:
+        shear = shear + component**2
     return np.asarray(np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * shear)))
 
 
@@ -275,14 +275,16 @@ def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[s
     """Return a warning if the first half of the curve has a different b, else an empty list."""
     half = len(mises) // 2
     until = f"they are extrapolated from plastic strains up to {plastic.max():.2g}"
-    known = f"b_eff and c_eff are unreliable, use the curve: {until}"
+    warning = f"b_eff and c_eff are unreliable, use the curve: {until}"
     try:
         ratio = fit_power_law(mises[:half], plastic[:half], a)[0] / b
     except FitError:
-        return [f"{known}; the first half of the increments is too elastic to fit"]
+        return [f"{warning}; the first half of the increments is too elastic to fit"]
     if abs(ratio - 1) <= _UNSTABLE:
         return []
-    return [f"{known}; a fit to the first half of the increments has {ratio:.3g} times this b_eff"]
+    return [
+        f"{warning}; a fit to the first half of the increments has {ratio:.3g} times this b_eff"
+    ]
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
@@ -290,6 +292,21 @@ def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
     elastic: NDArray[np.bool_] = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
     elastic[0] = False  # the initial state, without stress
     return elastic
+
+
+def _poor_modulus(E: float, across: float, misfit: float) -> list[str]:
+    """Return a warning if E_eff is not the modulus across the fibres [MPa], or fits poorly."""
+    difference = E / across - 1
+    modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
+    use = modulus
+    reasons = []
+    if abs(difference) > _MISLEADING_MODULUS:
+        side = "above" if difference > 0 else "below"
+        reasons.append(f"E_eff is {abs(difference):.1%} {side} {modulus}")
+        use = "that modulus"
+    if misfit > _POOR_FIT:
+        reasons.append(f"the fit of E_eff errs in the stress yy by {misfit:.1%} of xx")
+    return [f"{' and '.join(reasons)}: use {use}"] if reasons else []
 
 
 def effective_properties(
@@ -322,18 +339,7 @@ def effective_properties(
         poor.append(str(error))
     misfit = float(hooke_misfit(elastic_strain, elastic_stress).mean())
     across = float(transverse_modulus(elastic_strain, elastic_stress, axial).mean())
-    difference = float(E.mean()) / across - 1
-    if misfit > _POOR_FIT or abs(difference) > _MISLEADING_MODULUS:
-        modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
-        reasons = []
-        use = modulus
-        if abs(difference) > _MISLEADING_MODULUS:
-            side = "above" if difference > 0 else "below"
-            reasons.append(f"E_eff is {abs(difference):.1%} {side} {modulus}")
-            use = "that modulus"
-        if misfit > _POOR_FIT:
-            reasons.append(f"the fit of E_eff errs in the stress yy by {misfit:.1%} of xx")
-        poor.append(f"{' and '.join(reasons)}: use {use}")
+    poor += _poor_modulus(float(E.mean()), across, misfit)
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")
     if spread > _POOR_FIT:

@@ -53,15 +53,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("data", "paths"), help="output folder")
     parser.add_argument("--jobs", type=int, help="worker processes (default: all cores)")
     parser.add_argument("--count", type=int, help="simulate only this number of inputs per set")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
         from joblib import cpu_count
 
-        jobs = cpu_count() if given.jobs is None else given.jobs
+        jobs = cpu_count() if options.jobs is None else options.jobs
         differences = []
-        shipped = {name: load_paths(name) for name in given.sets or PATH_SETS}
+        shipped = {name: load_paths(name) for name in options.sets or PATH_SETS}
         for name, paths in shipped.items():
-            ours = simulate(name, given.out, jobs, given.count)
+            ours = simulate(name, options.out, jobs, options.count)
             differences.append(largest_difference(ours, paths))
             what = f"{len(ours)} inputs, {ours.stress.shape[1]} microstructures each"
             largest = f"{differences[-1]:.1e} of their standard deviation"

@@ -31,7 +31,7 @@ from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Part
+from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Segment
 from fe_data.mechanics.elements import discretise, strain_at_points
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.plasticity import Changes, HistoryVariables, differentials
@@ -56,12 +56,12 @@ Stored = dict[str, Any]
 
 
 class _Fast(IncrementalRVE):
-    """The equations of the fast solver, with the derivative by the mean strain of the part."""
+    """Equations of the fast solver, with the derivative by the mean strain of the segment."""
 
-    def begin(self, part: Part, *, is_first: bool) -> float | None:
-        """Begin a part of the path."""
+    def begin(self, segment: Segment, *, is_first: bool) -> float | None:
+        """Begin a segment of the path."""
         self._changes: Changes | None = None
-        return super().begin(part, is_first=is_first)
+        return super().begin(segment, is_first=is_first)
 
     def commit(self, x: Floats, t: float) -> None:
         """Accept the last trial at fraction t, and differentiate it."""
@@ -108,12 +108,12 @@ class _Fast(IncrementalRVE):
 
 
 class _General(stepping.IncrementalCell):
-    """The equations of the general solver, with the derivative by the mean strain of the part."""
+    """Equations of the general solver, with the derivative by the mean strain of the segment."""
 
-    def begin(self, part: Part, *, is_first: bool) -> None:
-        """Begin a part of the path."""
+    def begin(self, segment: Segment, *, is_first: bool) -> None:
+        """Begin a segment of the path."""
         self._changes: dict[str, dict[str, Floats]] = {}
-        super().begin(part, is_first=is_first)
+        super().begin(segment, is_first=is_first)
 
     def commit(self, x: Floats, t: float) -> None:
         """Accept the last trial at fraction t, and differentiate it."""
@@ -127,7 +127,9 @@ class _General(stepping.IncrementalCell):
             none = np.zeros((cell.n + cell.size, 3))
             d_stress = self._differentiate(none, before)[0]
             for j, force in enumerate(forces):
-                cell.add_forces(force, {name: each[..., j] for name, each in d_stress.items()})
+                cell.add_forces(
+                    force, {name: derivative[..., j] for name, derivative in d_stress.items()}
+                )
         self.assemble_tangent()
         # K du = -(B t + ∂r/∂s ds)
         du = -K.solve_columns(t * K.border @ mean + forces[:, : cell.n].T)
@@ -144,11 +146,11 @@ class _General(stepping.IncrementalCell):
         stresses = {}
         variables = {}
         dt = self.state.time - before.time
-        for part in self.cell.inelastic:
-            name = part.name
+        for phase in self.cell.inelastic:
+            name = phase.name
             start = before.variables[name]
-            strain = self.cell.strain(part, self.x, self.state.temperature).reshape(-1, 6)
-            d_strain = [self.cell.strain(part, column, 0.0).reshape(-1, 6) for column in dx.T]
+            strain = self.cell.strain(phase, self.x, self.state.temperature).reshape(-1, 6)
+            d_strain = [self.cell.strain(phase, column, 0.0).reshape(-1, 6) for column in dx.T]
             changes = self._changes.get(name) or {
                 variable: np.zeros((*values.shape, 3)) for variable, values in start.items()
             }
@@ -305,7 +307,7 @@ class MaterialPoint(Short):
         follower = self._follower
         follower.restart(self._accepted)
         with threadpool_limits(limits=1) if self.phases is None else one_thread():
-            follower.begin(Part(_NONE_FREE, end, 1, temperature, duration))
+            follower.begin(Segment(_NONE_FREE, end, 1, temperature, duration))
             follower.advance(1.0)
         self._answered = follower.equilibrium
         return self._rve.response()
@@ -354,7 +356,7 @@ class MaterialPoint(Short):
             **self._identity,
             "unknowns": at.x,
             **self._rve.stored(at.state),
-            "steps": at.parts,
+            "steps": at.segments,
             "largest_stress_MPa": at.largest_stress,
         }
 
@@ -390,14 +392,14 @@ class MaterialPoint(Short):
         self._accepted = Equilibrium(
             x=stored["unknowns"],
             state=self._rve.restored(stored),
-            parts=int(stored["steps"]),
+            segments=int(stored["steps"]),
             largest_stress=float(stored["largest_stress_MPa"]),
         )
         self._answered = self._accepted
 
     def __reduce__(self) -> Any:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _restored, (given, self.state())
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _restored, (arguments, self.state())
 
 
 # What identifies an RVE in a state, and what differs if it is not equal
@@ -432,8 +434,8 @@ def _checksum(data: bytes) -> Ints:
     return np.frombuffer(hashlib.sha256(data).digest(), np.uint8)
 
 
-def _restored(given: dict[str, Any], state: Stored) -> MaterialPoint:
+def _restored(arguments: dict[str, Any], state: Stored) -> MaterialPoint:
     """Build a point again, for `pickle` and `copy`."""
-    point = MaterialPoint(**given)
+    point = MaterialPoint(**arguments)
     point.restore(state)
     return point

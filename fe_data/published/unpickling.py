@@ -65,9 +65,9 @@ class Reader(pickle.Unpickler):  # noqa: S301
     def find_class(self, module: str, name: str) -> Any:
         """Return the stand-in for a name of NumPy; other names raise an UnpicklingError."""
         full = f"{module}.{name}"
-        if (known := full.replace("numpy._core.", "numpy.core.", 1)) not in ADMITTED:
+        if (public := full.replace("numpy._core.", "numpy.core.", 1)) not in ADMITTED:
             raise pickle.UnpicklingError(f"{full:.80} is not allowed: only numeric arrays are")
-        return ADMITTED[known]
+        return ADMITTED[public]
 
 
 def plain(value: Any) -> Any:

@@ -32,12 +32,12 @@ def require_integer(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool):
         raise ValueError(refusal)
     try:
-        found = operator.index(value)  # type: ignore[arg-type]
+        integer = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ValueError(refusal) from None
-    if not low <= found <= high:
+    if not low <= integer <= high:
         raise ValueError(refusal)
-    return found
+    return integer
 
 
 def require_kind(name: str, value: object, *kinds: type) -> None:
@@ -95,8 +95,8 @@ def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
 
 def checked_inputs(name: str, values: ArrayLike) -> Floats:
     """Return inputs (..., n_in) as floats; a ValueError names an input out of bounds."""
-    found = numbers(name, values)
-    if found.ndim == 0 or found.shape[-1] != len(INPUT_NAMES):
-        raise ValueError(f"{name} of shape {found.shape} must have {len(INPUT_NAMES)} columns")
-    require_allowed(found)
-    return found
+    inputs = numbers(name, values)
+    if inputs.ndim == 0 or inputs.shape[-1] != len(INPUT_NAMES):
+        raise ValueError(f"{name} of shape {inputs.shape} must have {len(INPUT_NAMES)} columns")
+    require_allowed(inputs)
+    return inputs

@@ -321,8 +321,8 @@ class TableLaw(HardeningLaw):
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
         """Return h' of the segment that contains p; at a row, of the segment beyond it."""
         strain, _, slope = self.segments.T
-        found: Floats = slope[np.searchsorted(strain, p, side="right") - 1]
-        return found
+        slopes: Floats = slope[np.searchsorted(strain, p, side="right") - 1]
+        return slopes
 
     @staticmethod
     def increment(
@@ -447,13 +447,13 @@ def law_of(hardening: Hardening) -> HardeningLaw:
 
 def _plain_row(name: str, values: object) -> tuple[float, ...]:
     """Return numbers as a tuple of floats; a ValueError if one is NaN or out of bounds."""
-    given = objects(name, values)
-    if given.ndim != 1 or not all(isinstance(value, Real) for value in given):
+    listed = objects(name, values)
+    if listed.ndim != 1 or not all(isinstance(value, Real) for value in listed):
         raise ValueError(f"{name} = {values!r:.60} must be a sequence of numbers")
-    if not 2 <= len(given) <= MAX_ROWS:
-        raise ValueError(f"{name} has {len(given)} values: allowed are 2 to {MAX_ROWS}")
+    if not 2 <= len(listed) <= MAX_ROWS:
+        raise ValueError(f"{name} has {len(listed)} values: allowed are 2 to {MAX_ROWS}")
     low, high = BOUNDS[name]
-    row = [number(name, value) for value in given]
+    row = [number(name, value) for value in listed]
     for value in row:
         hint = in_percent(value, high) if name == "plastic_strain" else ""
         require_between(name, value, low, high, unit=hint)

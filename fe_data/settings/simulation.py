@@ -162,9 +162,9 @@ class Settings(Short):
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
-        given: object = self.hardening
-        if isinstance(given, dict) and given.keys() == {"plastic_strain", "stress"}:
-            object.__setattr__(self, "hardening", HardeningTable(**given))  # read from a file
+        hardening: object = self.hardening
+        if isinstance(hardening, dict) and hardening.keys() == {"plastic_strain", "stress"}:
+            object.__setattr__(self, "hardening", HardeningTable(**hardening))  # read from a file
         if isinstance(self.hardening, HardeningTable):
             self._take_initial_stress(self.hardening)
         for name in _BOUNDED:

@@ -15,7 +15,7 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 
-_LEAF = 12  # a part with at most so many nodes is not divided further
+_LEAF = 12  # a region with at most so many nodes is not divided further
 _SMALLEST_SHARE = 0.2  # least fraction of the nodes on either side of a cut
 
 
@@ -41,52 +41,69 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     13
     """
     n = len(coordinates)
-    # Each part is the same range of two lists, which are its nodes sorted by x and by y.
+    # Each region is the same range of two lists, which are its nodes sorted by x and by y.
     lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
         for i, node in enumerate(np.argsort(coordinates[:, axis])):
             lists[axis, i] = node
-    part = np.ones(n, np.int32)  # number of the part of each node, 0 in a separator
+    region = np.ones(n, np.int32)  # number of the region of each node, 0 in a separator
     rank = np.empty((2, n), np.int32)
     work = np.empty((4, n), np.int32)
     stack = [(0, n, 1)]
-    parts = 1
+    regions = 1
     while len(stack) > 0:
         start, end, number = stack.pop()
         if end - start <= _LEAF:
             continue
         nodes = lists[:, start:end]
-        left = parts + 1
-        right = parts + 2
-        parts += 2
-        order, cut, boundary = _best_cut(indptr, indices, nodes, rank, part, number)
+        left = regions + 1
+        right = regions + 2
+        regions += 2
+        order, cut, boundary = _best_cut(indptr, indices, nodes, rank, region, number)
         if cut == 0:
             continue
-        part[order[:cut]] = left
-        part[order[cut:]] = right
-        _separate(indptr, indices, order, boundary, part, left, right, work)
-        _separate(indptr, indices, order, order[part[order] == 0], part, right, left, work)
-        # Reorder both lists: left part, right part, separator.
+        for i in range(len(order)):
+            region[order[i]] = left if i < cut else right
+        _separate(indptr, indices, order, boundary, region, left, right, work)
+        _separate(indptr, indices, order, _nodes_of(order, region, 0), region, right, left, work)
+        # Reorder both lists: left region, right region, separator.
+        middle = start
+        last = start
         for axis in range(2):
-            v = nodes[axis].copy()
-            side = part[nodes[axis]]
-            parted = np.concatenate((v[side == left], v[side == right], v[side == 0]))
-            for i, node in enumerate(parted):
-                nodes[axis, i] = node
-        middle = start + np.count_nonzero(side == left)
+            before = nodes[axis].copy()
+            middle = start + _append_nodes(before, region, left, nodes[axis], 0)
+            last = start + _append_nodes(before, region, right, nodes[axis], middle - start)
+            _append_nodes(before, region, 0, nodes[axis], last - start)
         stack.append((start, middle, left))
-        stack.append((middle, end - np.count_nonzero(side == 0), right))
-    found: Ints = lists[0]
-    return found
+        stack.append((middle, last, right))
+    ordering: Ints = lists[0]
+    return ordering
+
+
+@compiled()
+def _append_nodes(nodes: Ints, region: Ints, number: int, into: Ints, count: int) -> int:
+    """Write the nodes of a region behind the first `count` entries; return the new count."""
+    for v in nodes:
+        if region[v] == number:
+            into[count] = v
+            count += 1
+    return count
+
+
+@compiled()
+def _nodes_of(nodes: Ints, region: Ints, number: int) -> Ints:
+    """Return the nodes that belong to a region."""
+    chosen: Ints = np.empty(len(nodes), np.int32)
+    return chosen[: _append_nodes(nodes, region, number, chosen, 0)]
 
 
 @compiled()
 def _best_cut(
-    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
+    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, region: Ints, number: int
 ) -> tuple[Ints, int, Ints]:
-    """Find the best cut: sorted nodes, size of the first part (0 for no cut), and its boundary."""
+    """Find the best cut: sorted nodes, size of the first region (0: no cut), and its boundary."""
     n = nodes.shape[1]
-    last = _highest_ranks(indptr, indices, nodes, rank, part, number)
+    last = _highest_ranks(indptr, indices, nodes, rank, region, number)
     best = np.inf
     direction = 0
     place = 0
@@ -106,13 +123,20 @@ def _best_cut(
                 best = cost
                 direction = candidate
                 place = cut
-    order = nodes[direction % 2].copy() if direction < 2 else nodes[direction % 2][::-1].copy()
-    return order, place, order[:place][last[direction, :place] >= place]
+    order: Ints = np.empty(n, np.int32)
+    boundary: Ints = np.empty(n, np.int32)
+    count = 0
+    for i in range(n):
+        order[i] = nodes[direction % 2, i if direction < 2 else n - 1 - i]
+        if i < place and last[direction, i] >= place:
+            boundary[count] = order[i]
+            count += 1
+    return order, place, boundary[:count]
 
 
 @compiled()
 def _highest_ranks(
-    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
+    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, region: Ints, number: int
 ) -> Ints:
     """Highest rank (4, n) of each node and its neighbours along x, y, -x and -y.
 
@@ -135,7 +159,7 @@ def _highest_ranks(
         high_y = y
         for t in range(indptr[v], indptr[v + 1]):
             w = indices[t]
-            if part[w] == number:
+            if region[w] == number:
                 low_x = min(low_x, rank[0, w])
                 low_y = min(low_y, rank[1, w])
                 high_x = max(high_x, rank[0, w])
@@ -153,15 +177,15 @@ def _separate(
     indices: Ints,
     nodes: Ints,
     boundary: Ints,
-    part: Ints,
+    region: Ints,
     near: int,
     far: int,
     work: Ints,
 ) -> None:
-    """Move the smallest separator to part 0, and the rest of `boundary` to the near part."""
-    # Match the boundary with nodes of the far part by augmenting paths. If no path starts at a
-    # node, its search has met fewer nodes of the far part than of the boundary. The separator then
-    # has these nodes of the far part instead.
+    """Move the smallest separator to region 0, and the rest of `boundary` to the near region."""
+    # Match the boundary with nodes of the far region by augmenting paths. If no path starts at a
+    # node, its search has met fewer nodes of the far region than of the boundary. The separator
+    # then has these nodes of the far region instead.
     partner = work[0]
     seen = work[1]
     via = work[2]
@@ -169,7 +193,8 @@ def _separate(
     for v in nodes:
         partner[v] = -1
         seen[v] = -1
-    part[boundary] = 0
+    for v in boundary:
+        region[v] = 0
     for v in boundary:
         queue[0] = v
         length = 1
@@ -180,7 +205,7 @@ def _separate(
             i += 1
             for t in range(indptr[u], indptr[u + 1]):
                 w = indices[t]
-                if part[w] == far and seen[w] != v:
+                if region[w] == far and seen[w] != v:
                     seen[w] = v
                     via[w] = u
                     if partner[w] < 0:
@@ -196,6 +221,6 @@ def _separate(
             free = before
         if partner[v] < 0:
             for u in queue[:length]:
-                part[u] = near
+                region[u] = near
                 if u != v:
-                    part[partner[u]] = 0
+                    region[partner[u]] = 0

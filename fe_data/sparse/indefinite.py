@@ -117,12 +117,12 @@ def _factorise_signed(
                 before[j * k[f] + i] = panel[j * m[f] + i]
         _factorise_front(panel, update, sizes, letters, ones, info)
         if info[0] != 0:
-            own = signs[plan.first[f] : plan.first[f + 1]]
+            front_signs = signs[plan.first[f] : plan.first[f + 1]]
             for j in range(k[f]):
                 for i in range(j, k[f]):
                     panel[j * m[f] + i] = before[j * k[f] + i]
-            _split(panel, k[f], m[f], own)
-            _eliminate(panel, update, sizes, letters, ones, own)
+            _split(panel, k[f], m[f], front_signs)
+            _eliminate(panel, update, sizes, letters, ones, front_signs)
         for j in range(k[f]):
             pivot = panel[j * m[f] + j]
             if not np.isfinite(pivot):

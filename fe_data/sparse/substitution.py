@@ -67,10 +67,10 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
     for f in range(len(plan.size)):
         k = int(plan.eliminated[f])
         m = int(plan.size[f])
-        own = int(first[f])
+        offset = int(first[f])
         updated = rows[start[f] : start[f + 1]]
         for i in range(k):
-            w[i] = y[own + i]
+            w[i] = y[offset + i]
         for i in range(k, m):
             w[i] = 0.0
         four = k // 4 * 4
@@ -92,7 +92,7 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
             for i in range(len(rest)):
                 rest[i] -= column[i] * t
         for i in range(k):
-            y[own + i] = w[i]
+            y[offset + i] = w[i]
         for i in range(len(updated)):
             y[updated[i]] += w[k + i]
 
@@ -106,10 +106,10 @@ def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: S
     for f in range(len(plan.size) - 1, -1, -1):
         k = int(plan.eliminated[f])
         m = int(plan.size[f])
-        own = int(first[f])
+        offset = int(first[f])
         updated = rows[start[f] : start[f + 1]]
         for i in range(k):
-            w[i] = y[own + i]
+            w[i] = y[offset + i]
         for i in range(len(updated)):
             w[k + i] = y[updated[i]]
         four = k // 4 * 4
@@ -137,7 +137,7 @@ def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: S
             w[j + 2] = w2
             w[j + 3] = w3
         for i in range(k):
-            y[own + i] = w[i]
+            y[offset + i] = w[i]
 
 
 @inlined

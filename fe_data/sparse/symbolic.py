@@ -183,15 +183,15 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, 
             zeros[p] = z
     for f in range(nf - 1, -1, -1):
         into[f] = into[into[f]]
-    kept = np.flatnonzero(into == np.arange(nf))
+    roots = np.flatnonzero(into == np.arange(nf))
     number = np.full(nf, -1, np.int32)
-    for i in range(len(kept)):
-        number[kept[i]] = i
-    parent = np.full(len(kept), -1, np.int32)
-    for f in kept:
+    for i in range(len(roots)):
+        number[roots[i]] = i
+    parent = np.full(len(roots), -1, np.int32)
+    for f in roots:
         if up[f] >= 0:
             parent[number[f]] = number[into[up[f]]]
-    return number[into], k[kept], m[kept], parent
+    return number[into], k[roots], m[roots], parent
 
 
 @compiled()
@@ -221,12 +221,12 @@ def _front_rows(
             for t in range(start[child], start[child + 1]):
                 count = _add_row(rows[t], end, f, mark, rows, count)
             child = sibling[child]
-        own = rows[start[f] : count]
-        own.sort()
+        front_rows = rows[start[f] : count]
+        front_rows.sort()
         for i in range(k[f]):
             place[first[f] + i] = i
-        for i in range(len(own)):
-            place[own[i]] = k[f] + i
+        for i in range(len(front_rows)):
+            place[front_rows[i]] = k[f] + i
         child = children[f]
         while child >= 0:
             for t in range(start[child], start[child + 1]):

@@ -67,7 +67,7 @@ class Comparison(Short):
     @property
     def scatter(self) -> Floats:
         """Mean coefficients of variation over microstructures: dataset, reference; (2, n_out)."""
-        return np.array([_scatter(each) for each in (self.ours, self.reference)])
+        return np.array([_scatter(table) for table in (self.ours, self.reference)])
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
@@ -163,9 +163,9 @@ def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Flo
 
 def _scatter(table: Statistics) -> Floats:
     """Mean coefficients of variation (n_out,) over inputs with replicates and a nonzero mean."""
-    known = (table.count > 1)[:, None] & (table.mean != 0)
-    ratios = np.divide(table.std, np.abs(table.mean), where=known, out=np.zeros_like(table.mean))
-    number = known.sum(axis=0)
+    scatters = (table.count > 1)[:, None] & (table.mean != 0)
+    ratios = np.divide(table.std, np.abs(table.mean), where=scatters, out=np.zeros_like(table.mean))
+    number = scatters.sum(axis=0)
     return np.where(number > 0, ratios.sum(axis=0) / np.maximum(number, 1), np.nan)
 
 
@@ -185,7 +185,7 @@ def format_comparison(comparison: Comparison) -> str:
         absolute = output(name).absolute
         scale = 1.0 if absolute else 100.0
         unit = "" if absolute else " %"
-        moments = [each[i] for each in (comparison.bias, comparison.standard_error)]
+        moments = [moment[i] for moment in (comparison.bias, comparison.standard_error)]
         values = [*moments, comparison.spread[i], difference[worst[i], i]]
         shown = ["-" if np.isnan(x) else f"{scale * x:+.3f}{unit}" for x in values]
         ratios = ["-" if np.isnan(x) else f"{100 * x:.2f} %" for x in comparison.scatter[:, i]]

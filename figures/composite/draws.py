@@ -30,8 +30,8 @@ class Draw:
     def outside(self) -> float:
         """Share of the test RVEs whose v_f lies outside the range of the second training set."""
         vf = self.test.X[:, 0]
-        known = self.cases[TRAINING_CASE].X[:, 0]
-        return float(np.mean((vf < known.min()) | (vf > known.max())))
+        trained = self.cases[TRAINING_CASE].X[:, 0]
+        return float(np.mean((vf < trained.min()) | (vf > trained.max())))
 
 
 def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
@@ -77,9 +77,9 @@ def path_of_draws(data_dir: Path | str, design: Design) -> Path | None:
     Returns:
         The file; None if there are no such draws.
     """
-    own = tables_of(drawn(data_dir), [design])
-    if own:
-        return own[design]
+    tables = tables_of(drawn(data_dir), [design])
+    if tables:
+        return tables[design]
     shipped = table_path(drawn(SHIPPED_TABLES), design)
     table = load_paper_table(table_path(data_dir, design))
     draws = load_paper_table(shipped)

@@ -38,9 +38,9 @@ class Reference:
 
 def load_reference(path: Path = REFERENCE) -> Reference:
     """Read the reference data of the package, or other statistics over microstructures."""
-    found = load_statistics(path)
+    statistics = load_statistics(path)
     return Reference(
-        INPUT_SCALING.transform(found.X),
-        OUTPUT_SCALING.transform(found.mean),
-        found.standard_error / OUTPUT_SCALING.half_range,
+        INPUT_SCALING.transform(statistics.X),
+        OUTPUT_SCALING.transform(statistics.mean),
+        statistics.standard_error / OUTPUT_SCALING.half_range,
     )

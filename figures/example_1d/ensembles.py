@@ -102,7 +102,7 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
         scaling=UNSCALED,
         **common,
     )
-    found = {"vanilla": Prediction.of_networks(members.sample)}
+    predictions = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in LENGTHSCALES:
         epochs = max(round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]), 1)
         networks = bnn.pretrain(
@@ -114,22 +114,22 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
             scaling=UNSCALED,
             random_state=seed,
         )
-        found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
-        own = networks.weights[: settings.n_members]
-        repeated = first_layer_anchors(own, networks.architecture)
+        predictions[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
+        chosen = networks.weights[: settings.n_members]
+        repeated = first_layer_anchors(chosen, networks.architecture)
         networks = procedure.learnt_from(networks, settings.n_members)
         for name, regulariser, epochs, anchors in (
-            ("anchored", procedure.low_rank(networks), CORRELATED_EPOCHS[scale], own),
-            ("factorised", "factorised", FACTORISED_EPOCHS, own),
+            ("anchored", procedure.low_rank(networks), CORRELATED_EPOCHS[scale], chosen),
+            ("factorised", "factorised", FACTORISED_EPOCHS, chosen),
             ("published", "factorised", FACTORISED_EPOCHS, repeated),
         ):
             members = bnn.train_anchored(
                 networks,
                 *load_data(),
                 training=training(epochs),
-                anchoring=bnn.Anchoring(regulariser, anchors, own, resampling="likelihood"),
+                anchoring=bnn.Anchoring(regulariser, anchors, chosen, resampling="likelihood"),
                 **common,
             )
-            found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
-        found[f"exact {scale:g}"] = exact_posterior(scale)
-    return found
+            predictions[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
+        predictions[f"exact {scale:g}"] = exact_posterior(scale)
+    return predictions

@@ -35,13 +35,13 @@ class RegionMetrics(Generic[Number]):
     to_exact: Mapping[str, Number] | None = None  # distances from the exact posterior on GRID
 
 
-def row(name: str, found: Mapping[str, Prediction]) -> RegionMetrics[float]:
+def row(name: str, predictions: Mapping[str, Prediction]) -> RegionMetrics[float]:
     """Return the numbers of one method in the result of `ensembles.run`."""
-    prediction = found[name]
+    prediction = predictions[name]
     distances = None
     method, _, scale = name.partition(" ")
     if method in ANCHORED:
-        exact = found[f"exact {scale}"]
+        exact = predictions[f"exact {scale}"]
         distances = {
             "mean": rmse(exact.mean, prediction.mean),
             "std": rmse(exact.std, prediction.std),
@@ -58,7 +58,9 @@ def row(name: str, found: Mapping[str, Prediction]) -> RegionMetrics[float]:
 
 def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, RegionMetrics[Interval]]:
     """Return the numbers of every method over the repeats."""
-    return over_repeats([{name: row(name, found) for name in found} for found in repeats])
+    return over_repeats(
+        [{name: row(name, predictions) for name in predictions} for predictions in repeats]
+    )
 
 
 def claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
@@ -82,7 +84,7 @@ def _smaller(
 ) -> Claim:
     """Return the claim that a number has a smaller absolute value for the first of two methods."""
     numbers = {method: getattr(table[method], name) for method in methods}
-    ours = {method: each[key] if key else each for method, each in numbers.items()}
+    ours = {method: number[key] if key else number for method, number in numbers.items()}
     first, second = map(abs, ours.values())
     # The paper's claims about standard deviations are not supported by negligible differences.
     holds = is_below_clearly(first, second) if name == "std" else is_below(first, second)
@@ -132,7 +134,7 @@ def guidance_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]
         "left": {name: less(table[name].mean["left"], below) for name in methods},
         "right": {name: table[name].drift for name in methods},
     }
-    found = []
+    judged = []
     for side, where in (("left", IN_WORDS["left"]), ("right", "near x = 1")):
         vanilla, anchored, _ = map(abs, sides[side].values())
         claim = (
@@ -141,8 +143,8 @@ def guidance_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]
             "prior mean as the mean of the vanilla ensemble"
         )
         holds = is_below(anchored, vanilla - anchored)
-        found.append(Claim(f"guided/{side}", "Fig. 6", claim, sides[side], holds))
-    return found
+        judged.append(Claim(f"guided/{side}", "Fig. 6", claim, sides[side], holds))
+    return judged
 
 
 def _factorised_claims(

@@ -67,16 +67,16 @@ def _limit(*shown: Moments) -> float:
 
 
 @plt.style.context(STYLE)
-def vanilla(found: Mapping[str, Prediction]) -> Figure:
+def vanilla(predictions: Mapping[str, Prediction]) -> Figure:
     """Plot Fig. 6 a: the vanilla ensemble, without a prior."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
-    _lines(axes, found["vanilla"].functions, "networks")
-    _panel(axes, "vanilla ensemble", found["vanilla"])
+    _lines(axes, predictions["vanilla"].functions, "networks")
+    _panel(axes, "vanilla ensemble", predictions["vanilla"])
     return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)
-def anchored(found: Mapping[str, Prediction]) -> Figure:
+def anchored(predictions: Mapping[str, Prediction]) -> Figure:
     """Plot Fig. 6 b: realisations of the prior and the anchored ensemble.
 
     Two further columns show the pre-trained networks, and the anchored ensemble with the exact
@@ -84,17 +84,21 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
     """
     figure, panels = plt.subplots(len(LENGTHSCALES), 4, figsize=(WIDTH, 5.8))
     for (prior, ensemble, networks, compared), scale in zip(panels, LENGTHSCALES, strict=True):
-        own = found[f"anchored {scale:g}"]
-        exact = found[f"exact {scale:g}"]
-        pretrained = found[f"prior {scale:g}"]
+        posterior = predictions[f"anchored {scale:g}"]
+        exact = predictions[f"exact {scale:g}"]
+        pretrained = predictions[f"prior {scale:g}"]
         realisations = functional_prior(scale).sample(GRID, SHOWN_FUNCTIONS, 0)[:, :, 0]
         _lines(prior, realisations, f"{SHOWN_FUNCTIONS} realisations of the prior, or networks")
         _frame(prior, f"prior, $L = {scale:g}$", True, LIMIT)
-        _lines(ensemble, own.functions, f"{SHOWN_FUNCTIONS} realisations of the prior, or networks")
-        _panel(ensemble, f"anchored ensemble, $L = {scale:g}$", own)
+        _lines(
+            ensemble,
+            posterior.functions,
+            f"{SHOWN_FUNCTIONS} realisations of the prior, or networks",
+        )
+        _panel(ensemble, f"anchored ensemble, $L = {scale:g}$", posterior)
         _panel(networks, "further: pre-trained networks", pretrained, prior=True)
         title = "further: with the exact posterior"
-        _panel(compared, title, own, exact, limit=_limit(own, exact))
+        _panel(compared, title, posterior, exact, limit=_limit(posterior, exact))
     return with_legend(figure, 4)
 
 
@@ -119,7 +123,7 @@ def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndar
 
 
 @plt.style.context(STYLE)
-def factorised(found: Mapping[str, Prediction]) -> Figure:
+def factorised(predictions: Mapping[str, Prediction]) -> Figure:
     """Plot Fig. 7: ensembles anchored by a factorised Gaussian, with the published anchors.
 
     Two further rows add the exact posterior, with these anchors and with correct ones. The ordinate
@@ -133,8 +137,8 @@ def factorised(found: Mapping[str, Prediction]) -> Figure:
     figure, panels = plt.subplots(len(rows), len(LENGTHSCALES), figsize=(WIDTH, 9.0))
     for row, (name, how, compared) in zip(panels, rows, strict=True):
         for axes, scale in zip(row, LENGTHSCALES, strict=True):
-            own = found[f"{name} {scale:g}"]
-            exact = found[f"exact {scale:g}"] if compared else None
+            posterior = predictions[f"{name} {scale:g}"]
+            exact = predictions[f"exact {scale:g}"] if compared else None
             title = f"factorised weight prior, $L = {scale:g}$\n{how}"
-            _panel(axes, title, own, exact, limit=_limit(own))
+            _panel(axes, title, posterior, exact, limit=_limit(posterior))
     return with_legend(figure, 3)

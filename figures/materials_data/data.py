@@ -65,12 +65,12 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
         and in physical units. The names with "_without_farthest" are without the RVE that lies
         farthest from its group.
     """
-    known = scaled(estimated_from)
+    estimation = scaled(estimated_from)
     new = scaled(replicates)
     groups = replicates.group
-    constant = bnn.noise.replicate_covariance(known.y, estimated_from.group)
+    constant = bnn.noise.replicate_covariance(estimation.y, estimated_from.group)
     by_input = bnn.HeteroscedasticNoise.from_replicates(
-        known.X, known.y, estimated_from.group, squares=[0]
+        estimation.X, estimation.y, estimated_from.group, squares=[0]
     )
     kinds = {
         "constant": np.broadcast_to(constant, (len(new), *constant.shape)),
@@ -81,12 +81,12 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
     whitened = np.linalg.solve(kinds["by_input"], deviations[:, :, None])[:, :, 0]
     farthest = np.argmax(np.sum(deviations * whitened, axis=1))
     rest = np.arange(len(new)) != farthest
-    found = {}
+    densities = {}
     for name, covariances in kinds.items():
-        found[name] = scatter_density(new.y, groups, covariances) - LOG_UNITS
+        densities[name] = scatter_density(new.y, groups, covariances) - LOG_UNITS
         without = scatter_density(new.y[rest], groups[rest], covariances[rest]) - LOG_UNITS
-        found[f"{name}_without_farthest"] = without
-    return found
+        densities[f"{name}_without_farthest"] = without
+    return densities
 
 
 def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) -> float:
@@ -141,9 +141,11 @@ def share_outside(test: Table, training: Table) -> float:
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
     """Return Table 2: mutual information, chance level, and inputs above zero and above chance."""
-    found = mutual_information(table.inputs, table.outputs)
+    information = mutual_information(table.inputs, table.outputs)
     level = chance_level(table.inputs, table.outputs, shuffles, seed)
-    value, chance = (pd.DataFrame(each, INPUT_NAMES, OUTPUT_NAMES) for each in (found, level))
+    value, chance = (
+        pd.DataFrame(matrix, INPUT_NAMES, OUTPUT_NAMES) for matrix in (information, level)
+    )
     levels = {"influential": 0 * chance, "above_chance": chance}  # influential: the paper's rule
     inputs = {
         rule: {output: value.index[value[output] > level[output]].to_list() for output in value}
@@ -157,8 +159,8 @@ def information_over_draws(table: Table, size: int) -> dict[str, dict[str, Inter
     draws = []
     for number in range(len(table) // size):
         rows = table.index // size == number
-        found = mutual_information(table.inputs[rows], table.outputs[rows])
-        draws.append(pd.DataFrame(found, INPUT_NAMES, OUTPUT_NAMES).to_dict())
+        information = mutual_information(table.inputs[rows], table.outputs[rows])
+        draws.append(pd.DataFrame(information, INPUT_NAMES, OUTPUT_NAMES).to_dict())
     return over_repeats(draws)
 
 
@@ -209,9 +211,9 @@ def information_claim(
         output: [INPUT_NAMES[i] for i in features]
         for output, features in zip(OUTPUT_NAMES, FEATURES, strict=True)
     }
-    found = information["influential"]
+    influential = information["influential"]
     above = information["above_chance"]
-    same = [output for output in paper if found[output] == paper[output]]
+    same = [output for output in paper if influential[output] == paper[output]]
     agreeing = [len(same)]
     if drawn:
         agreeing = [
@@ -237,7 +239,7 @@ def information_claim(
         "Table 2",
         "The inputs with positive mutual information are the influential "
         "subsets of the paper (chance: the value that shuffled outputs exceed in 5 % of cases)",
-        ours | {output: ", ".join(names) for output, names in found.items()},
+        ours | {output: ", ".join(names) for output, names in influential.items()},
         decided.pop() if len(decided) == 1 else None,
     )
 

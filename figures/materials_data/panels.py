@@ -88,8 +88,8 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
     letters = iter(ascii_lowercase)
     for second in compared:
         for names, what in ((INPUT_LABELS, "inputs"), (LABELS, "outputs")):
-            part = next(parts)
-            panels = part.subplots(1, len(names), sharey=True)
+            band = next(parts)
+            panels = band.subplots(1, len(names), sharey=True)
             for axes, (name, label) in zip(panels, names.items(), strict=True):
                 values = everything[name]
                 low, high = INPUT_BOUNDS.get(name, (values.min(), values.max()))
@@ -101,8 +101,8 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
                 axes.set(xlabel=label, xlim=(low, high))
             panels[0].set_ylabel("number of RVEs")
             beginning = "further: " if second in further else ""
-            part.suptitle(f"({next(letters)}) {beginning}{what}", fontsize="medium")
-            with_legend(part, 2)
+            band.suptitle(f"({next(letters)}) {beginning}{what}", fontsize="medium")
+            with_legend(band, 2)
     return figure
 
 
@@ -154,9 +154,9 @@ def _coloured(row: np.ndarray, table: Table) -> None:
     complete = sizes.index[sizes == sizes.max()][:COLOURED_INPUTS]
     for axes, name in zip(row, OUTPUT_NAMES, strict=True):
         for number, group in enumerate(complete):
-            own = rves[rves["group"] == group]
+            replicates = rves[rves["group"] == group]
             colour = f"C{number}" if number < COLOURS else "k"
-            axes.plot(own["vf"], own[name], ".", ms=5, color=colour)
+            axes.plot(replicates["vf"], replicates[name], ".", ms=5, color=colour)
         axes.set_ylabel(LABELS[name])
     text = f"{len(complete)} inputs in colours,\n{sizes.max()} RVEs each"
     row[0].set_title(text, fontsize="small")

@@ -174,9 +174,9 @@ def calibration(
     by_output = bottom.subplots(1, len(LABELS), sharey=True)
     for axes, (label, method) in zip(by_method, methods.items(), strict=True):
         predictions = [repeat[method] for repeat in repeats]
-        found = [calibration_curve(p.observed, p.mean, p.std) for p in predictions]
-        levels = found[0][0]
-        curves = np.array([curve for _, curve in found])  # (n_repeats, n_levels, n_out)
+        calibrations = [calibration_curve(p.observed, p.mean, p.std) for p in predictions]
+        levels = calibrations[0][0]
+        curves = np.array([curve for _, curve in calibrations])  # (n_repeats, n_levels, n_out)
         mean = curves.mean(axis=0)
         std = curves.std(axis=0)
         areas = rows[method].by_output["miscalibration"]

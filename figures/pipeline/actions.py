@@ -86,7 +86,7 @@ def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, flo
 
     Estimates are for an idle core. Tasks without an estimate are left out.
     """
-    found: dict[str, float] = {}
+    estimates: dict[str, float] = {}
     seen: set[str] = set()
     ahead = [*selected]
     while ahead:
@@ -96,9 +96,9 @@ def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, flo
         seen.add(name)
         seconds = (tasks[name].meta or {}).get("seconds")
         if seconds:
-            found[name] = seconds
+            estimates[name] = seconds
         ahead += [*tasks[name].task_dep, *tasks[name].setup_tasks]
-    return found
+    return estimates
 
 
 def cores() -> int:

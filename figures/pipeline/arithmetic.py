@@ -44,8 +44,8 @@ def of_processor(name: str) -> str:
     """Return an entry of /proc/cpuinfo, such as "flags"; empty if it is missing."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
-    found = re.search(rf"^{name}\s*: (.*)", text, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf"^{name}\s*: (.*)", text, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def features() -> frozenset[str]:
@@ -68,23 +68,25 @@ def pins() -> dict[str, str]:
     return {**threads, **KERNELS, "NPY_ENABLE_CPU_FEATURES": NUMPY_FEATURES[newest]}
 
 
-def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a program with published results: `given` and the pins."""
+def environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a program with published results: `variables` and the pins."""
     # NumPy rejects both lists together.
-    kept = {name: each for name, each in given.items() if name != "NPY_DISABLE_CPU_FEATURES"}
-    return {**kept, **pins()}
+    admitted = {
+        name: value for name, value in variables.items() if name != "NPY_DISABLE_CPU_FEATURES"
+    }
+    return {**admitted, **pins()}
 
 
-def described(given: Mapping[str, str] = os.environ) -> str:
+def described(variables: Mapping[str, str] = os.environ) -> str:
     """Describe how the arithmetic of this process is fixed, for the provenance."""
     wanted = pins()
-    missing = sorted(name for name, value in wanted.items() if given.get(name) != value)
+    missing = sorted(name for name, value in wanted.items() if variables.get(name) != value)
     if missing:
         return f"not pinned: {', '.join(missing)}"
     if not can_pin():
         return "not pinned: the processor lacks AVX2 or FMA, or this is not Linux"
     kernels = {name: value for name, value in wanted.items() if name not in THREAD_VARIABLES}
-    return "pinned: one thread, " + ", ".join(f"{name}={each}" for name, each in kernels.items())
+    return "pinned: one thread, " + ", ".join(f"{name}={value}" for name, value in kernels.items())
 
 
 def main() -> None:

@@ -33,11 +33,11 @@ def note(*paths: Path, root: Path = ROOT) -> None:
 
     Paths outside the checkout are not listed.
     """
-    known = listed(root)
+    names = listed(root)
     lines = []
     for path in paths:
         place = Path.cwd() / path
-        if place.is_relative_to(root) and (name := place.relative_to(root).as_posix()) not in known:
+        if place.is_relative_to(root) and (name := place.relative_to(root).as_posix()) not in names:
             lines.append(json.dumps(name) + "\n")
     if lines:
         with (root / LEDGER).open("a", encoding="utf-8") as file:
@@ -95,13 +95,13 @@ class Git:
         except subprocess.CalledProcessError as error:
             self.refusal = (error.stderr.strip().splitlines() or ["git failed"])[0]
 
-    def _ask(self, *words: str, given: str | None = None) -> str:
+    def _ask(self, *words: str, text: str | None = None) -> str:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         result = subprocess.run(
             ["git", *words],
             cwd=self.root,
             env={**environment, "LC_ALL": "C"},
-            input=given,
+            input=text,
             capture_output=True,
             encoding="utf-8",
             errors="surrogateescape",
@@ -113,7 +113,7 @@ class Git:
     def ignored(self, root: Path, paths: Iterable[Path]) -> set[Path]:
         """Return the paths that git ignores. Committed files are not among them."""
         names = [path.relative_to(root).as_posix() for path in paths]
-        answer = self._ask("check-ignore", "-z", "--stdin", given="\0".join(names) + "\0")
+        answer = self._ask("check-ignore", "-z", "--stdin", text="\0".join(names) + "\0")
         return {root / name for name in {*answer.split("\0")} - self.committed if name}
 
 
@@ -142,8 +142,8 @@ def is_of_dataset(folder: Path, path: Path) -> bool:
         with path.open("rb") as file:
             file.seek(-min(64, path.stat().st_size), os.SEEK_END)
             return re.fullmatch(rb"[0-9a-f]{64}", file.read()) is not None
-    own = TEMPORARY.fullmatch(path.name)
-    beside = path.with_name(own[1]).relative_to(folder).as_posix() if own else ""
+    match = TEMPORARY.fullmatch(path.name)
+    beside = path.with_name(match[1]).relative_to(folder).as_posix() if match else ""
     return (
         name in {"config.json", "provenance.json"}
         or LOCK.fullmatch(name) is not None
@@ -174,19 +174,19 @@ def simulated(data: Path) -> Iterator[Path]:
 
 def candidates(root: Path) -> set[Path]:
     """Return the files that a run has listed, or marked as its own."""
-    found = set()
+    files = set()
     if first_link(root, root / "data") is None:
-        found |= {*simulated(root / "data")}
+        files |= {*simulated(root / "data")}
     for name in listed(root):
         path = root / name
         if first_link(root, path) is not None:
             continue
-        found |= {*files_below(path)}
+        files |= {*files_below(path)}
         for temporary in path.parent.glob(".*.tmp"):  # of a killed process
-            own = TEMPORARY.fullmatch(temporary.name)
-            if own and own[1] == path.name[:50] and temporary.is_file():
-                found.add(temporary)
-    return found
+            match = TEMPORARY.fullmatch(temporary.name)
+            if match and match[1] == path.name[:50] and temporary.is_file():
+                files.add(temporary)
+    return files
 
 
 def remove(root: Path, files: Iterable[Path]) -> None:
@@ -204,12 +204,12 @@ def remove(root: Path, files: Iterable[Path]) -> None:
 
 def remaining(root: Path, places: Iterable[str]) -> set[Path]:
     """Return the files and links in some places; a link is not followed."""
-    found = set()
+    files = set()
     for place in places:
         for path in root.glob(place):
             link = first_link(root, path)
-            found |= {*files_below(path)} if link is None else {link}
-    return found
+            files |= {*files_below(path)} if link is None else {link}
+    return files
 
 
 def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
@@ -230,10 +230,10 @@ def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
     links = {path for path in left if path.is_symlink()} - {root / name for name in git.committed}
     removed = candidates(root) & ignored
     remove(root, removed)
-    kept = sorted(path.relative_to(root).as_posix() for path in (ignored | links) - removed)
-    lines = [f"kept, a file or link that no run lists: {name!a}" for name in kept[:SHOWN]]
-    if kept[SHOWN:]:
-        lines.append(f"kept, and not shown: {len(kept) - SHOWN} further files")
+    unlisted = sorted(path.relative_to(root).as_posix() for path in (ignored | links) - removed)
+    lines = [f"kept, a file or link that no run lists: {name!a}" for name in unlisted[:SHOWN]]
+    if unlisted[SHOWN:]:
+        lines.append(f"kept, and not shown: {len(unlisted) - SHOWN} further files")
     return lines
 
 

@@ -59,9 +59,9 @@ def sources(modules: Iterable[str]) -> list[Path]:
     """
     graph = import_graph()
     named = graph.modules & set(modules)
-    known = named | (graph.modules & set().union(*map(offered, named)))
-    upstream = (graph.find_upstream_modules(module) for module in known)
-    return sorted(map(module_file, known.union(*upstream)))
+    imported = named | (graph.modules & set().union(*map(offered, named)))
+    upstream = (graph.find_upstream_modules(module) for module in imported)
+    return sorted(map(module_file, imported.union(*upstream)))
 
 
 def simulation_sources() -> list[Path]:

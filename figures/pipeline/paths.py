@@ -43,8 +43,8 @@ def results_folder(name: str, run: str) -> Path:
 
 def committed_metrics(run: str = "full") -> list[Path]:
     """Return the paths of all metrics files of a run, by the numbers of their notebooks."""
-    found = [results_folder(path.stem, run) / f"{path.stem}.json" for path in notebooks()]
-    return [path for path in found if path.is_file()]
+    metrics = [results_folder(path.stem, run) / f"{path.stem}.json" for path in notebooks()]
+    return [path for path in metrics if path.is_file()]
 
 
 def table_path(data_dir: Path | str, design: str) -> Path:

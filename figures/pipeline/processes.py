@@ -16,7 +16,9 @@ def seeds_of(seed: int, repeats: int) -> list[int]:
 
 def repeated(function: Callable, *arguments: Any, seed: int, repeats: int) -> list[Any]:
     """Return the results of `function(*arguments, seed)` for independent seeds."""
-    return side_by_side(function, [(*arguments, each) for each in seeds_of(seed, repeats)])
+    return side_by_side(
+        function, [(*arguments, random_state) for random_state in seeds_of(seed, repeats)]
+    )
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:

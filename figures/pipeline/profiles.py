@@ -164,9 +164,9 @@ def load_profile(profile: str | Path) -> Profile:
             f"results in figures/{path.stem} would be overwritten"
         )
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
+        names = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
         raise ProfileError(
-            f"unknown profile {str(profile)!r}: must be one of {known}, or a .yaml file"
+            f"unknown profile {str(profile)!r}: must be one of {names}, or a .yaml file"
         )
     try:
         content = parse_yaml(read_file(path, MOST_BYTES))

@@ -32,12 +32,12 @@ def find_notebook(name: str) -> Path:
     """Return the path of a notebook of this project; NotebookError if there is none."""
     path = notebook_path(name)
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in notebooks()))
-        raise NotebookError(f"unknown notebook {name!r}: must be one of {known}")
+        names = ", ".join(sorted(p.stem for p in notebooks()))
+        raise NotebookError(f"unknown notebook {name!r}: must be one of {names}")
     return path
 
 
-def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
+def parameters(path: Path, replaced: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a notebook: defaults of its tagged cell, replaced by given values.
 
     Given values may be texts, which are converted to the type of the default.
@@ -49,12 +49,12 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
     declared = papermill.inspect_notebook(path)
     if not declared:
         raise NotebookError(f"{path.name} must have a cell tagged 'parameters'")
-    values = {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
-    for name, raw in given.items():
+    values = {name: ast.literal_eval(entry["default"]) for name, entry in declared.items()}
+    for name, raw in replaced.items():
         if name not in values:
-            known = ", ".join(values)
+            names = ", ".join(values)
             raise NotebookError(
-                f"unknown parameter {name!r} of {path.stem}: must be one of {known}"
+                f"unknown parameter {name!r} of {path.stem}: must be one of {names}"
             )
         kind = type(values[name])
         values[name] = str(raw) if kind is str else parse_yaml(str(raw).encode())
@@ -63,14 +63,14 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
     return values
 
 
-def execute(path: Path, given: Mapping[str, object]) -> None:
+def execute(path: Path, replaced: Mapping[str, object]) -> None:
     """Execute a notebook in the root of the repository, and save it in `out_dir`/notebooks.
 
     Raises:
         NotebookError: If a parameter is invalid, the executed notebook would replace a file of
             another program, or a cell fails; the message has its error.
     """
-    values = parameters(path, given)
+    values = parameters(path, replaced)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
     if executed.resolve() == path.resolve():
         what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
@@ -122,12 +122,12 @@ def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> 
     of parameters, which become relative to the checkout. Saved figures are replaced by links to
     their files.
     """
-    for part in (notebook, *notebook.cells):
+    for item in (notebook, *notebook.cells):
         for name in ("papermill", "execution"):
-            part.metadata.pop(name, None)
+            item.metadata.pop(name, None)
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
+            cell.outputs = [stream for stream in cell.outputs if stream.get("name") != "stderr"]
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}

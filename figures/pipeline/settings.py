@@ -168,8 +168,8 @@ class Ablation(Training):
             names = " and ".join(sorted(needed))
             raise ValueError(f"cases = {[*self.cases]}: must contain {names}")
         if self.n_members not in self.members:
-            own = f"n_members = {self.n_members}"
-            raise ValueError(f"members = {[*self.members]}: must contain {own}")
+            chosen = f"n_members = {self.n_members}"
+            raise ValueError(f"members = {[*self.members]}: must contain {chosen}")
         if max(self.choosing, *self.numbers) > self.n_pretrained:
             raise ValueError(
                 f"choosing = {self.choosing}, numbers = {[*self.numbers]}: must be at "

@@ -68,13 +68,13 @@ def histograms(study: Study) -> Figure:
     edges = np.linspace(-WEIGHT_LIMIT, WEIGHT_LIMIT, BINS + 1)
     x = np.linspace(-WEIGHT_LIMIT, WEIGHT_LIMIT, 801)
     for axes, result, layer, title in _kernels(study, panels, range(5)):
-        found = result.statistics
+        statistics = result.statistics
         weights = result.kernel(layer)
         counts, _ = np.histogram(weights, edges)
         density = counts / (weights.size * np.diff(edges))  # weights outside count too
-        sigma = np.sqrt(found.variance[layer + 1])
-        alpha = found.alpha[layer + 1]
-        beta = found.beta[layer + 1]
+        sigma = np.sqrt(statistics.variance[layer + 1])
+        alpha = statistics.alpha[layer + 1]
+        beta = statistics.beta[layer + 1]
         axes.stairs(density, edges, fill=True, color="0.8", label="weights")
         axes.plot(x, norm.pdf(x, scale=sigma), color="C0", label="Gaussian, $σ_0$")
         label = "generalised normal, $α_0$, $β_0$"
@@ -154,11 +154,11 @@ def distances(studies: Sequence[Study]) -> Figure:
     }
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
         for index, name in enumerate(studies[0].results):
-            found = [study.results[name] for study in studies if name in study.results]
-            values = np.stack([each.comparison[measure].to_numpy() for each in found])
+            results = [study.results[name] for study in studies if name in study.results]
+            values = np.stack([result.comparison[measure].to_numpy() for result in results])
             y = rows + 0.17 * (index - 1.5)
             axes.hlines(y, values.min(axis=0), values.max(axis=0), color=f"C{index}", lw=1.2)
-            label = f"prior {name}, {len(found)} sets of initial weights"
+            label = f"prior {name}, {len(results)} sets of initial weights"
             axes.plot(values.mean(axis=0), y, MARKERS[index], color=f"C{index}", label=label)
         axes.set(xscale="log", xlabel=words)
         _plain_ticks(axes.xaxis)

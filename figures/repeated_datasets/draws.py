@@ -30,8 +30,8 @@ def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
     """Train every method once on one dataset, to which θ is fitted, and return the scores."""
     theta = fit_theta(draw.cases[TRAINING_CASE])
     procedure = PROCEDURES[profile.training]
-    found = train(draw.cases, draw.test, theta, profile.surrogate, procedure, seed)
-    return {name: prediction.scores() for name, prediction in found.items()}
+    predictions = train(draw.cases, draw.test, theta, profile.surrogate, procedure, seed)
+    return {name: prediction.scores() for name, prediction in predictions.items()}
 
 
 def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list[Scored]]:
@@ -39,19 +39,19 @@ def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list
     assert profile.draws
     repeats = profile.draws.repeats
     seeds = seeds_of(seed, len(draws) * repeats)
-    calls = [(draws[i // repeats], profile, each) for i, each in enumerate(seeds)]
-    found = side_by_side(train_draw, calls)
-    return [found[i : i + repeats] for i in range(0, len(found), repeats)]
+    calls = [(draws[i // repeats], profile, training_seed) for i, training_seed in enumerate(seeds)]
+    scored = side_by_side(train_draw, calls)
+    return [scored[i : i + repeats] for i in range(0, len(scored), repeats)]
 
 
-def over_draws(found: Sequence[Sequence[Scored]]) -> Rows:
+def over_draws(scored: Sequence[Sequence[Scored]]) -> Rows:
     """Return scores of each method with one value per dataset: the mean over its trainings."""
-    return over_repeats([over_repeats(trainings) for trainings in found])
+    return over_repeats([over_repeats(trainings) for trainings in scored])
 
 
-def scatter(found: Sequence[Sequence[Scored]]) -> dict[str, dict[str, float | None]]:
+def scatter(scored: Sequence[Sequence[Scored]]) -> dict[str, dict[str, float | None]]:
     """Return standard deviations of single trainings over all datasets: method → score."""
-    single = over_repeats([training for trainings in found for training in trainings])
+    single = over_repeats([training for trainings in scored for training in trainings])
     return {
         method: {score: getattr(row, score).std for score in SCORES}
         for method, row in single.items()
@@ -107,19 +107,19 @@ def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
     vanilla = rows[VANILLA]
     fractions = improvements(rows, TRAINING_CASE)
     table_4 = load_published()["Table 4"]
-    found: dict[str, dict[str, Gain]] = {}
+    gain_of: dict[str, dict[str, Gain]] = {}
     for score in SCORES:
         paper = _gain(score, *(printed_scores(name)[score] for name in (ANCHORED, VANILLA)))
         overall = _gain(score, getattr(anchored, score), getattr(vanilla, score))
-        found[score] = {ALL: Gain.of(overall, outside, paper)}
+        gain_of[score] = {ALL: Gain.of(overall, outside, paper)}
         for i, name in enumerate(OUTPUT_NAMES):
             if score in fractions:
                 paper = float(table_4.rows[score].printed[i])
-                found[score][name] = Gain.of(fractions[score][name], outside, paper)
+                gain_of[score][name] = Gain.of(fractions[score][name], outside, paper)
             else:
                 pair = (row.by_output[score][name] for row in (anchored, vanilla))
-                found[score][name] = Gain.of(_gain(score, *pair), outside)
-    return found
+                gain_of[score][name] = Gain.of(_gain(score, *pair), outside)
+    return gain_of
 
 
 def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
@@ -127,19 +127,19 @@ def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
     return anchored - vanilla if score in LARGER_IS_BETTER else vanilla - anchored
 
 
-def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table:
+def table_of_gains(gains: Mapping[str, Mapping[str, Gain]], count: int) -> Table:
     """Return the table of gains over `count` datasets."""
     rows = [
         [
             f"{label}, {'all outputs' if name == ALL else name}",
-            _written(each.gain, score),
-            f"{each.positive} of {count}",
-            "" if each.printed is None else _written(each.printed, score),
-            "" if each.below_printed is None else f"{each.below_printed} of {count}",
-            _written({"mean": each.slope / 10, "std": each.slope_half_width / 10}, score),
+            _written(gain.gain, score),
+            f"{gain.positive} of {count}",
+            "" if gain.printed is None else _written(gain.printed, score),
+            "" if gain.below_printed is None else f"{gain.below_printed} of {count}",
+            _written({"mean": gain.slope / 10, "std": gain.slope_half_width / 10}, score),
         ]
         for score, label in SCORES.items()
-        for name, each in found[score].items()
+        for name, gain in gains[score].items()
     ]
     return Table(
         "Gain of anchoring over the vanilla ensemble out of distribution: mean over datasets "

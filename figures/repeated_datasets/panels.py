@@ -19,13 +19,13 @@ UNITS = {"rmse": " (scaled)"}
 
 
 @plt.style.context(STYLE)
-def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Figure:
+def draws(rows: Rows, gains: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Figure:
     """Plot anchored over vanilla (top), and the gain over the share of RVEs outside (bottom)."""
     figure, panels = plt.subplots(2, len(SCORES), figsize=(WIDTH, 6.6))
     for (top, bottom), (score, label) in zip(panels.T, SCORES.items(), strict=True):
         _pairs(top, rows, score)
         top.set(xlabel=f"{label}, vanilla{UNITS.get(score, '')}", ylabel=f"{label}, anchored")
-        _gains(bottom, found[score][ALL], np.array(outside))
+        _gains(bottom, gains[score][ALL], np.array(outside))
         bottom.set(ylabel=f"gain in {label}")
     return with_legend(figure, 5)
 

@@ -186,9 +186,9 @@ class Comparison:
         metrics = self.judged
         paths = [self.item.ours.format(row=name, column=column) for column in self.item.columns]
         numbers = [metrics.number(path) for path in paths]
-        no_cells = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
+        no_rves = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
         shown_beside = self.judge == DRAWS and row.scatter is None
-        if (no_cells or shown_beside) and not any(numbers):
+        if (no_rves or shown_beside) and not any(numbers):
             return {}
         same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
         # At the published inputs, microstructures add an unknown amount to the scatter between
@@ -223,10 +223,10 @@ class Comparison:
         """Outcomes of judged numbers, by row/column, and of claims, by id; None means undecided."""
         met = {REPRODUCED: True, DIFFERS: False, UNDECIDED: None}
         outcomes = {
-            f"{row}/{column}": met[each.verdict]
+            f"{row}/{column}": met[check.verdict]
             for row, checks in self.rows.items()
-            for column, each in checks.items()
-            if each.verdict in met
+            for column, check in checks.items()
+            if check.verdict in met
         }
         claims = self.claims if self.judged.paper_size else []
         return outcomes | {claim.id: claim.holds for claim in claims}
@@ -235,28 +235,32 @@ class Comparison:
     def of_paper(self) -> list[bool | None]:
         """Outcomes of the numbers and claims of the paper, each once, without our own claims."""
         outcomes = self.outcomes
-        own = {c.id for c in self.claims if not c.of_paper or c.number in outcomes}
+        excluded = {c.id for c in self.claims if not c.of_paper or c.number in outcomes}
         if not self.item.printed_in_paper:
-            own |= {f"{row}/{column}" for row, checks in self.rows.items() for column in checks}
-        return [met for name, met in outcomes.items() if name not in own]
+            excluded |= {
+                f"{row}/{column}" for row, checks in self.rows.items() for column in checks
+            }
+        return [met for name, met in outcomes.items() if name not in excluded]
 
     @property
     def verdict(self) -> str:
         """Verdict on the whole; reproduced if nothing differs and nothing is undecided."""
-        found = self.of_paper
-        if False in found:
-            return PARTLY if True in found else DIFFERS
-        if not found:
+        outcomes = self.of_paper
+        if False in outcomes:
+            return PARTLY if True in outcomes else DIFFERS
+        if not outcomes:
             return NOT_COMPARABLE
-        return UNDECIDED if None in found else REPRODUCED
+        return UNDECIDED if None in outcomes else REPRODUCED
 
     @property
     def count(self) -> str:
         """Numbers of comparisons that are reproduced, differ or are undecided, as text."""
-        found = self.of_paper
+        outcomes = self.of_paper
         words = {False: "different", None: "undecided"}
-        others = [f"{found.count(met)} {text}" for met, text in words.items() if met in found]
-        return ", ".join([f"{found.count(True)} of {len(found)}", *others]) if found else ""
+        others = [f"{outcomes.count(met)} {text}" for met, text in words.items() if met in outcomes]
+        return (
+            ", ".join([f"{outcomes.count(True)} of {len(outcomes)}", *others]) if outcomes else ""
+        )
 
 
 def command(folder: str, notebook: str) -> str:
@@ -275,23 +279,25 @@ def metrics_file(folder: str, notebook: str) -> str:
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
     """Compare every figure and table of the paper with the metrics of a run, by place."""
     none = Metrics()
-    found = {}
+    comparisons = {}
     for place, item in load_published().items():
         judge = DRAWS if item.notebook == SURROGATE and DRAWS in run else item.notebook
-        own = run.get(item.notebook, none)
+        seeded_run = run.get(item.notebook, none)
         judged = run.get(judge, none)
-        drawn, seeded = ([c for c in each.claims if c.about == place] for each in (judged, own))
-        found[place] = Comparison(item, own, judge, judged, drawn or seeded)
-    return found
+        drawn, seeded = (
+            [c for c in metrics.claims if c.about == place] for metrics in (judged, seeded_run)
+        )
+        comparisons[place] = Comparison(item, seeded_run, judge, judged, drawn or seeded)
+    return comparisons
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:
     """Read metrics files, by notebook."""
-    found = {}
+    metrics_of = {}
     for path in paths:
         metrics = Metrics.model_validate_json(path.read_bytes())
-        found[path.stem] = metrics.model_copy(update={"folder": path.absolute().parent.name})
-    return found
+        metrics_of[path.stem] = metrics.model_copy(update={"folder": path.absolute().parent.name})
+    return metrics_of
 
 
 @cache
@@ -306,4 +312,4 @@ def heading(item: Item) -> str:
     kind, number = item.place.replace(".", "").split()
     # Headings end in (Fig. 2), or in (Figs. 2 and 3), (Tables 3 and 4).
     place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
-    return next((each for each in _headings(item.notebook) if re.search(place, each)), "")
+    return next((title for title in _headings(item.notebook) if re.search(place, title)), "")

@@ -33,7 +33,7 @@ WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 @dataclass(frozen=True)
-class Part:
+class FileComparison:
     """The comparison of one notebook or table."""
 
     name: str
@@ -58,25 +58,25 @@ class Part:
 class Agreement:
     """The comparison of a run with the committed results."""
 
-    parts: tuple[Part, ...]
+    files: tuple[FileComparison, ...]
     verdicts: tuple[str, ...]  # verdicts that changed
 
     @property
     def statement(self) -> str:
         """The result in one sentence."""
-        if not self.parts:
+        if not self.files:
             return NOT_RUN
-        count = sum(part.count for part in self.parts)
-        equal = count - sum(part.differing for part in self.parts)
-        pictures = sum(part.pictures for part in self.parts)
-        same = pictures - sum(len(part.other_pictures) for part in self.parts)
+        count = sum(file.count for file in self.files)
+        equal = count - sum(file.differing for file in self.files)
+        pictures = sum(file.pictures for file in self.files)
+        same = pictures - sum(len(file.other_pictures) for file in self.files)
         numbers = f"{equal} of {count} committed numbers are bitwise equal"
         return f"{numbers}, {same} of {pictures} pictures show the same"
 
     @property
     def lines(self) -> list[str]:
         """One line per notebook or table with differences, then the changed verdicts, if any."""
-        other = [str(part) for part in self.parts if part.differing or part.other_pictures]
+        other = [str(file) for file in self.files if file.differing or file.other_pictures]
         if not other:
             return []
         changed = "; ".join(self.verdicts) or "none"
@@ -91,23 +91,23 @@ def committed_files(out_dir: Path) -> dict[str, bytes] | None:
     place = folder.relative_to(ROOT).as_posix()
     git = ["git", "--no-optional-locks", "-C", str(ROOT)]
     try:
-        known = subprocess.run(
+        listed = subprocess.run(
             [*git, "ls-tree", "HEAD", "--", place], capture_output=True, check=True
         ).stdout
-        if not known:
+        if not listed:
             return {}
         packed = subprocess.run(
             [*git, "archive", "HEAD", "--", place], capture_output=True, check=True
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
-    found = {}
+    contents = {}
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content is not None and Path(member.name).parent.as_posix() == place:
-                found[Path(member.name).name] = content.read()
-    return found
+                contents[Path(member.name).name] = content.read()
+    return contents
 
 
 def agreement(
@@ -123,7 +123,7 @@ def agreement(
     Returns:
         The differences.
     """
-    parts = []
+    compared = []
     before: dict[str, dict[str, Any]] = {}
     now: dict[str, dict[str, Any]] = {}
     for file, content in sorted(committed.items()):
@@ -132,15 +132,15 @@ def agreement(
             continue
         before[path.stem] = json.loads(content)
         now[path.stem] = json.loads(path.read_bytes())
-        parts.append(_notebook(path.stem, before[path.stem], now[path.stem], committed, out_dir))
+        compared.append(_notebook(path.stem, before[path.stem], now[path.stem], committed, out_dir))
     for name, (simulated, shipped) in tables.items():
         if simulated.is_file():
-            parts.append(Part(name, *_difference(_cells(shipped), _cells(simulated))))
+            compared.append(FileComparison(name, *_difference(_cells(shipped), _cells(simulated))))
     try:
         changed = [*_changed_verdicts(_read(before, out_dir.name), _read(now, out_dir.name))]
     except ValueError as error:  # metrics from another version of this code
         changed = [f"not known, since {' '.join(str(error).split())[:200]}"]
-    return Agreement(tuple(parts), tuple(changed))
+    return Agreement(tuple(compared), tuple(changed))
 
 
 def _notebook(
@@ -149,7 +149,7 @@ def _notebook(
     now: dict[str, Any],
     committed: Mapping[str, bytes],
     out_dir: Path,
-) -> Part:
+) -> FileComparison:
     difference = _difference(dict(_numbers(before)), dict(_numbers(now)))
     drawn = sorted({*before.get("figures", {}), *now.get("figures", {})})
     other = tuple(
@@ -159,18 +159,18 @@ def _notebook(
         != _shown(picture, _content(picture_path(out_dir, picture)))
     )
     reasons = _reasons(before.get("provenance", {}), now.get("provenance", {}))
-    return Part(name, *difference, len(drawn), other, tuple(reasons))
+    return FileComparison(name, *difference, len(drawn), other, tuple(reasons))
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield the numbers of a metrics file and the cells of its tables, each with its place."""
     if isinstance(value, Mapping):
-        for key, each in value.items():
+        for key, entry in value.items():
             if path or key != "provenance":
-                yield from _numbers(each, f"{path}/{key}")
+                yield from _numbers(entry, f"{path}/{key}")
     elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _numbers(each, f"{path}/{i}")
+        for i, entry in enumerate(value):
+            yield from _numbers(entry, f"{path}/{i}")
     elif CELL.match(path) or (isinstance(value, int | float) and not isinstance(value, bool)):
         yield path, value
 
@@ -226,7 +226,7 @@ def _shown(name: str, content: bytes | None) -> object:
 
 def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Yield the differences in the provenance of two results, and both processors."""
-    digests = [set(each.get("inputs_sha256", {}).values()) for each in (before, now)]
+    digests = [set(provenance.get("inputs_sha256", {}).values()) for provenance in (before, now)]
     if digests[0] != digests[1]:
         yield "the input tables differ"
     if before.get("config_sha256") != now.get("config_sha256"):
@@ -234,7 +234,7 @@ def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
     if before.get("seed") != now.get("seed"):
         yield f"seed {now.get('seed')}, committed {before.get('seed')}"
     for key in sorted({*before, *now} - OTHER):
-        ours, theirs = (str(each.get(key, "not known")) for each in (now, before))
+        ours, theirs = (str(provenance.get(key, "not known")) for provenance in (now, before))
         if ours != theirs:
             if key == "arithmetic":  # without the list of variables
                 ours, theirs = (text.partition(":")[0] for text in (ours, theirs))
@@ -245,7 +245,9 @@ def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
 
 def _read(contents: Mapping[str, dict[str, Any]], folder: str) -> dict[str, Metrics]:
     metrics = {name: Metrics.model_validate(content) for name, content in contents.items()}
-    return {name: each.model_copy(update={"folder": folder}) for name, each in metrics.items()}
+    return {
+        name: content.model_copy(update={"folder": folder}) for name, content in metrics.items()
+    }
 
 
 def _changed_verdicts(before: dict[str, Metrics], now: dict[str, Metrics]) -> Iterator[str]:
@@ -289,8 +291,8 @@ def report(out_dir: Path) -> list[str]:
         return [NO_GIT] if out_dir.resolve() == REFERENCE else []
     if not committed:
         return []
-    found = agreement(out_dir, committed, tables_of_run(out_dir))
-    return [found.statement, *found.lines]
+    compared = agreement(out_dir, committed, tables_of_run(out_dir))
+    return [compared.statement, *compared.lines]
 
 
 def main(out_dir: Path) -> None:

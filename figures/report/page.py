@@ -97,16 +97,16 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
     pages = {"index.html": ENVIRONMENT.get_template("story.html").render(context, here="index")}
     template = ENVIRONMENT.get_template("notebook.html")
     for name, content in run.items():
-        own = [entry for entry in entries.values() if entry.item.notebook == name]
-        judges = [decided[entry.item.place].source for entry in own]
-        shown = {file for entry in own for file in entry.pictures}
+        compared = [entry for entry in entries.values() if entry.item.notebook == name]
+        judges = [decided[entry.item.place].source for entry in compared]
+        shown = {file for entry in compared for file in entry.pictures}
         pages[f"{name}.html"] = template.render(
             context,
             here=name,
             content=content,
             other_pictures={f: text for f, text in content.figures.items() if f not in shown},
             provenance=provenance(
-                {name, *(entry.source for entry in own), *judges}, out_dir, run, judged
+                {name, *(entry.source for entry in compared), *judges}, out_dir, run, judged
             ),
         )
     return pages
@@ -161,7 +161,7 @@ def foreign_tables(run: dict[str, Metrics]) -> list[str]:
     shipped = {file_digest(path) for path in [*tables_below(), *tables_below(NOTEBOOKS)]}
     read_by = [metrics.provenance.get("inputs_sha256", {}) for metrics in run.values()]
     return sorted(
-        {name for each in read_by for name, digest in each.items() if digest not in shipped}
+        {name for tables in read_by for name, digest in tables.items() if digest not in shipped}
     )
 
 

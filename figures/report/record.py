@@ -57,7 +57,7 @@ class Record:
 
 def claims_table(claims: Iterable[Claim]) -> Styler:
     """Return a table of claims that are not in the paper, with our numbers and verdicts."""
-    rows = [[label(each.claim), brief(each.ours), VERDICTS[each.holds]] for each in claims]
+    rows = [[label(claim.claim), brief(claim.ours), VERDICTS[claim.holds]] for claim in claims]
     table = pd.DataFrame(rows, columns=["claim", "ours", "verdict"])
     return table.style.hide(axis="index").set_table_styles(LEFT)
 

@@ -1,6 +1,6 @@
 """Tables of the guides and CSV files, from metrics: python -m figures.report.tables --write.
 
-The text of the guides is written by hand. tests/figures/report/test_findings.py checks the numbers
+The text of the guides is written by hand. tests/figures/report/sentences.py checks the numbers
 in it.
 """
 
@@ -62,26 +62,26 @@ def deviations(runs: Runs, item: Item, source: Source, row: str) -> list[float]:
     metrics = runs[source.run][source.notebook]
     method = row.removeprefix("published.")
     places = [source.at.format(row=row, column=c, method=method) for c in item.columns]
-    found = [deviation(metrics.at(place)) / item.unit for place in places]
-    return [float(f"{each:.6g}") for each in found]
+    ratios = [deviation(metrics.at(place)) / item.unit for place in places]
+    return [float(f"{ratio:.6g}") for ratio in ratios]
 
 
 def scatter(runs: Runs) -> str:
     """Return the scatter of each printed number as JSON: place of the paper, row, kind."""
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    places: dict[str, dict[str, dict[str, list[float]]]] = {}
     for place, item in load_published().items():
         kinds = {"scatter": item.scatter, "same_tables": item.same_tables}
         for row in item.rows:
             if item.scatter is None or row.startswith("proper."):
                 continue
-            found.setdefault(place, {})[row] = {
+            places.setdefault(place, {})[row] = {
                 kind: [source] * len(item.columns)
                 if isinstance(source, float)
                 else deviations(runs, item, source, row)
                 for kind, source in kinds.items()
                 if source is not None
             }
-    return json.dumps(found, indent=1) + "\n"
+    return json.dumps(places, indent=1) + "\n"
 
 
 def size_of_gain(runs: Runs) -> str:

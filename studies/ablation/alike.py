@@ -72,26 +72,26 @@ class Tuned:
 class TrainingSet:
     """The RVEs of one training set, and networks pre-trained for each of its scalings."""
 
-    cells: problem.Samples
+    rves: problem.Samples
     scalings: Mapping[str, bnn.Scaling]
     networks: Mapping[str, bnn.Pretrained]
 
     def train(
-        self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
+        self, trainer: Trainer, method: str, tuned: Tuned, rves: problem.Samples | None = None
     ) -> bnn.Members:
         """Train an ensemble on these RVEs, or on some of them.
 
         A vanilla ensemble with pre-trained initial weights has no regulariser. An anchored ensemble
         with random initial weights is still anchored to the pre-trained networks.
         """
-        cells = cells or self.cells
+        rves = rves or self.rves
         resampling, scaling = tuned.choice
         trainer = trainer.of_size(tuned.n_members)
         if method == VANILLA and tuned.start == RANDOM:
-            return trainer.vanilla(cells, resampling, self.scalings[scaling], tuned.epochs)
+            return trainer.vanilla(rves, resampling, self.scalings[scaling], tuned.epochs)
         return trainer.anchor(
             self.networks[scaling],
-            cells,
+            rves,
             resampling,
             tuned.epochs,
             regulariser="low_rank" if method == ANCHORED else "none",
@@ -104,29 +104,29 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
     prior = problem.functional_prior(problem.fit_theta(draw.cases[TRAINING_CASE]))
     within_bounds = trainer.pretrain(prior)
     sets = {}
-    for name, cells in draw.cases.items():
-        scalings = {scaling: scaling_by(scaling, cells) for scaling in (BOUNDS, DATA)}
+    for name, rves in draw.cases.items():
+        scalings = {scaling: scaling_by(scaling, rves) for scaling in (BOUNDS, DATA)}
         networks = {BOUNDS: within_bounds, DATA: trainer.pretrain(prior, scalings[DATA])}
-        sets[name] = TrainingSet(cells, scalings, networks)
+        sets[name] = TrainingSet(rves, scalings, networks)
     return sets
 
 
-def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
+def tune(method: str, training_set: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
     """Select the choices for a method by held-out RVEs, without and with the initial weights.
 
     First resampling, scaling and epochs are selected together, with few networks. Then the number
     of networks is selected, and finally the initial weights. For both methods, θ of the prior and
     the ranges for scaling by the data come from all training RVEs.
     """
-    n = len(given.cells)
+    n = len(training_set.rves)
     order = np.random.default_rng(trainer.seed).permutation(n)
-    held_out = given.cells[order[: max(1, round(HELD_OUT * n))]]
-    rest = given.cells[order[max(1, round(HELD_OUT * n)) :]]
+    held_out = training_set.rves[order[: max(1, round(HELD_OUT * n))]]
+    rest = training_set.rves[order[max(1, round(HELD_OUT * n)) :]]
     settings = trainer.settings
 
     @cache
     def density(tuned: Tuned) -> float:
-        members = given.train(trainer, method, tuned, rest)
+        members = training_set.train(trainer, method, tuned, rest)
         return normal_density(members.sample(held_out.X), held_out.y)
 
     published, _ = STARTS[method]
@@ -164,18 +164,18 @@ def judge_draw(
     first = Trainer(settings, seeds[0])
     sets = training_sets(draw, first)
     chosen = {
-        name: {method: tune(method, given, first) for method in METHODS}
-        for name, given in sets.items()
+        name: {method: tune(method, training_set, first) for method in METHODS}
+        for name, training_set in sets.items()
     }
     repeats = []
     for seed in seeds:
         trainer = Trainer(settings, seed)
         rows: dict[str, dict[str, EnsembleScores]] = {name: {} for name in sets}
-        for name, given in sets.items():
+        for name, training_set in sets.items():
             for method in METHODS:
                 rows_of_method = as_published(method, settings) | chosen[name][method]
                 judged = {
-                    tuned: judge(given.train(trainer, method, tuned), draw.test, reference)
+                    tuned: judge(training_set.train(trainer, method, tuned), draw.test, reference)
                     for tuned in set(rows_of_method.values())
                 }
                 for choice, tuned in rows_of_method.items():
@@ -193,10 +193,13 @@ def judge_draws(
 ) -> tuple[Rows, dict[str, dict[str, dict[str, int]]]]:
     """Score every row with one value per draw, and count how often each choice was selected."""
     seeds = np.reshape(seeds_of(seed, len(draws) * settings.repeats), (len(draws), -1)).tolist()
-    calls = [(draw, reference, settings, own) for draw, own in zip(draws, seeds, strict=True)]
-    found = side_by_side(judge_draw, calls)
-    rows = over_repeats([each for each, _ in found])
-    return rows, _counts([chosen for _, chosen in found])
+    calls = [
+        (draw, reference, settings, draw_seeds)
+        for draw, draw_seeds in zip(draws, seeds, strict=True)
+    ]
+    judged = side_by_side(judge_draw, calls)
+    rows = over_repeats([scores for scores, _ in judged])
+    return rows, _counts([chosen for _, chosen in judged])
 
 
 def _counts(

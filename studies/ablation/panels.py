@@ -58,17 +58,17 @@ def _points(axes: Axes, x: np.ndarray, values: list[Interval], method: str) -> N
 
 @plt.style.context(STYLE)
 def reasons(
-    found: Experiments, rows: Rows, n_train: Mapping[str, int], settings: Ablation
+    experiments: Experiments, rows: Rows, n_train: Mapping[str, int], settings: Ablation
 ) -> Figure:
     """Plot the causes of the gain, (a) to (d), and (e) standard deviation and coverage of f."""
     figure = plt.figure(figsize=(WIDTH, 10.4))
     parts = figure.subfigures(3, 1, squeeze=False, height_ratios=(1, 1.3, 1.1))
     top, middle, bottom = parts[:, 0]
-    _over_epochs(top.subplots(1, 3), found.epochs)
-    _priors_and_starts(middle, found, settings.n_members)
+    _over_epochs(top.subplots(1, 3), experiments.epochs)
+    _priors_and_starts(middle, experiments, settings.n_members)
     members, width, spread, coverage = bottom.subplots(1, 4)
-    _over_sizes(members, found.sizes, "members")
-    _over_sizes(width, found.sizes, "width")
+    _over_sizes(members, experiments.sizes, "members")
+    _over_sizes(width, experiments.sizes, "width")
     members.set(xlabel="(c) networks", ylabel=SHOWN["rmse"])
     width.set(xlabel="(c) neurons per layer", ylabel=SHOWN["rmse"])
     _over_cases(spread, rows, n_train, "spread")
@@ -81,17 +81,17 @@ def reasons(
     return with_legend(figure, 3)
 
 
-def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) -> None:
+def _priors_and_starts(figure: SubFigure, experiments: Experiments, n_members: int) -> None:
     """Plot the RMSE with other priors, other initial weights, and other RVEs for θ."""
     ((left, right),) = figure.subfigures(1, 2, squeeze=False)
     priors = left.subplots()
     starts, theta = right.subplots(2, 1, height_ratios=(5, 2))
-    _differences(priors, found.priors, "published")
-    _differences(starts, found.starts, "networks_pretrained")
-    _differences(theta, found.theta, "theta_of_beta")
-    vanilla = found.sizes[VANILLA][f"members_{n_members}"].rmse
-    _band(priors, vanilla - found.priors["published"].rmse)
-    _band(starts, vanilla - found.starts["networks_pretrained"].rmse)
+    _differences(priors, experiments.priors, "published")
+    _differences(starts, experiments.starts, "networks_pretrained")
+    _differences(theta, experiments.theta, "theta_of_beta")
+    vanilla = experiments.sizes[VANILLA][f"members_{n_members}"].rmse
+    _band(priors, vanilla - experiments.priors["published"].rmse)
+    _band(starts, vanilla - experiments.starts["networks_pretrained"].rmse)
     priors.set_title("(b) functional prior")
     starts.set_title("(c) initial weights, without a regulariser")
     theta.set_title("(d) RVEs to which θ is fitted, 25 RVEs in distribution")
@@ -127,8 +127,8 @@ def _differences(axes: Axes, rows: Mapping[str, EnsembleScores], reference: str)
     """Plot paired differences in RMSE from one of the rows, from top to bottom."""
     places = -np.arange(len(rows))
     differences = [row.rmse - rows[reference].rmse for row in rows.values()]
-    means = [each.mean for each in differences]
-    margins = [each.margin for each in differences]
+    means = [difference.mean for difference in differences]
+    margins = [difference.margin for difference in differences]
     axes.axvline(0, color="0.6", lw=0.8)
     axes.errorbar(means, places, xerr=margins, fmt="o", ms=4, color=MARKERS[ANCHORED][0], capsize=2)
     axes.set_yticks(places, [LABELS[name] for name in rows])
@@ -148,9 +148,9 @@ def _band(axes: Axes, vanilla: Interval) -> None:
 def _over_sizes(axes: Axes, sizes: Mapping[str, Mapping[str, EnsembleScores]], kind: str) -> None:
     """Plot the RMSE of both methods over the sizes of a kind."""
     for shift, method in zip((0.97, 1.03), METHODS, strict=True):
-        own = {n: row for n, row in sizes[method].items() if n.startswith(kind)}
-        numbers = np.array([int(name.removeprefix(f"{kind}_")) for name in own])
-        _points(axes, shift * numbers, [row.rmse for row in own.values()], method)
+        counted = {n: row for n, row in sizes[method].items() if n.startswith(kind)}
+        numbers = np.array([int(name.removeprefix(f"{kind}_")) for name in counted])
+        _points(axes, shift * numbers, [row.rmse for row in counted.values()], method)
     axes.set_xscale("log")
     axes.minorticks_off()
     axes.set_xticks(numbers, [str(n) for n in numbers])
@@ -160,7 +160,7 @@ def _over_cases(axes: Axes, rows: Rows, n_train: Mapping[str, int], score: str) 
     """Plot a score of both methods as published, for each training set."""
     for shift, method in zip((-0.1, 0.1), METHODS, strict=True):
         name = row_name(method, PUBLISHED.name)
-        values = [getattr(found[name], score) for found in rows.values()]
+        values = [getattr(methods[name], score) for methods in rows.values()]
         _points(axes, np.arange(len(values)) + shift, values, method)
     words = [case_label(case, n_train).replace(", ", ",\n") for case in rows]
     axes.set_xticks(range(len(words)), words, rotation=60, ha="right", fontsize="small")

@@ -52,13 +52,13 @@ def is_density(score: str) -> bool:
 
 
 def tables(
-    rows: Rows, found: Experiments, n_train: Mapping[str, int], settings: Ablation
+    rows: Rows, experiments: Experiments, n_train: Mapping[str, int], settings: Ablation
 ) -> list[Table]:
     """Return tables of scores with equal choices, of gains, and of the experiments."""
     return [
         _scores(rows, n_train, settings),
         _gains(rows, n_train),
-        _experiments(found, n_train, settings),
+        _experiments(experiments, n_train, settings),
     ]
 
 
@@ -66,9 +66,9 @@ def _scores(rows: Rows, n_train: Mapping[str, int], settings: Ablation) -> Table
     body = [
         [
             f"{case_label(case, n_train)}: {method}, {words}",
-            *_cells(found[row_name(method, choice)]),
+            *_cells(methods[row_name(method, choice)]),
         ]
-        for case, found in rows.items()
+        for case, methods in rows.items()
         for method in METHODS
         for choice, words in CHOICE_LABELS.items()
     ]
@@ -114,20 +114,21 @@ def _gains(rows: Rows, n_train: Mapping[str, int]) -> Table:
     )
 
 
-def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Ablation) -> Table:
+def _experiments(experiments: Experiments, n_train: Mapping[str, int], settings: Ablation) -> Table:
     body: list[list[str]] = []
-    for method, path in found.epochs.items():
+    for method, path in experiments.epochs.items():
         body += [[f"{method}, {n} epochs", *_cells(row)] for n, row in path.items()]
-    for name, row in found.priors.items():
-        evidence = written(found.evidence[name], 0)
+    for name, row in experiments.priors.items():
+        evidence = written(experiments.evidence[name], 0)
         body.append([f"prior: {LABELS[name]}", *_cells(row), evidence])
     body += [
-        [f"initial weights: {LABELS[name]}", *_cells(row)] for name, row in found.starts.items()
+        [f"initial weights: {LABELS[name]}", *_cells(row)]
+        for name, row in experiments.starts.items()
     ]
-    for method, sizes in found.sizes.items():
+    for method, sizes in experiments.sizes.items():
         body += [[f"{method}, {size_label(name)}", *_cells(row)] for name, row in sizes.items()]
     few = case_label(FEWEST_CASE, n_train)
-    body += [[f"{few}: {LABELS[name]}", *_cells(row)] for name, row in found.theta.items()]
+    body += [[f"{few}: {LABELS[name]}", *_cells(row)] for name, row in experiments.theta.items()]
     return Table(
         "One change to the published settings at a time, out of distribution unless stated "
         f"otherwise: means over {settings.experiments} datasets, one training each, with 95 % "
@@ -138,7 +139,7 @@ def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Ablat
     )
 
 
-def claims(rows: Rows, found: Experiments) -> list[Claim]:
+def claims(rows: Rows, experiments: Experiments) -> list[Claim]:
     """Return claims with our numbers; the claims are not from the paper."""
     outside = rows[TRAINING_CASE]
     made = []
@@ -170,7 +171,7 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
                 is_below(alike, Interval(tuple(0.5 * value for value in published.values))),
             ),
         ]
-    starts = found.starts
+    starts = experiments.starts
     made.append(
         Claim(
             "start/mean",

@@ -16,7 +16,7 @@ from studies.active_learning.study import (
     WORST,
     Rows,
 )
-from studies.prior_knowledge.findings import in_cells
+from studies.prior_knowledge.findings import in_rves
 
 ABOUT = "Active learning"  # subject of the claims
 ALL = FIRST + MORE  # all RVEs of a loop, 10 and 25
@@ -28,8 +28,8 @@ COLUMNS = {
 }
 
 
-def claims(rows: Rows, known: Rows) -> list[Claim]:
-    """Return the claims with our numbers; `known` has the rows with a known prior."""
+def claims(rows: Rows, of_known_prior: Rows) -> list[Claim]:
+    """Return the claims with our numbers; `of_known_prior` has the rows with a known prior."""
     cube = rows[HYPERCUBE]
     beta = rows[BETA + HYPERCUBE][MANY]
     beside = rows[BETA + BOX][FEW]
@@ -62,8 +62,8 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
             "With a known prior, 35 RVEs, 25 of them selected for the worst tenth, "
             "leave a smaller standard deviation there than 100 from a Latin hypercube",
             {
-                "35 RVEs": known[WORST][ALL].worst_std,
-                "100 from a Latin hypercube": known[HYPERCUBE][100].worst_std,
+                "35 RVEs": of_known_prior[WORST][ALL].worst_std,
+                "100 from a Latin hypercube": of_known_prior[HYPERCUBE][100].worst_std,
             },
         ),
     ]
@@ -87,7 +87,7 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
     }
     return {
         goal: {
-            score: in_cells(getattr(rows[goal][ALL], score).mean, errors)
+            score: in_rves(getattr(rows[goal][ALL], score).mean, errors)
             for score, errors in drawn.items()
         }
         for goal in (BOX, WORST)
@@ -103,7 +103,7 @@ def tables(rows: Rows) -> list[Table]:
     )
     table = [
         [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
-        for name, found in rows.items()
-        for n, errors in found.items()
+        for name, errors_of in rows.items()
+        for n, errors in errors_of.items()
     ]
     return [Table(caption, ["", "RVEs", *COLUMNS.values()], table)]

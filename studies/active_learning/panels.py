@@ -23,7 +23,7 @@ def errors(rows: Rows) -> Figure:
             (BOX, "C0", 0.985),
             (WORST, "C1", 1.015),
         ):
-            numbers = {n: getattr(found, score) for n, found in rows[name].items()}
+            numbers = {n: getattr(errors, score) for n, errors in rows[name].items()}
             axes.errorbar(
                 [shift * count for count in numbers],
                 [n.mean for n in numbers.values()],

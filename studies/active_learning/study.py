@@ -62,12 +62,12 @@ class Study:
     estimate: Estimate = "average"  # of priors from the evidence
     prior: Any = None  # of every posterior; None: from the evidence of its training RVEs
 
-    def posterior(self, cells: Samples) -> bnn.GPRegressor:
+    def posterior(self, rves: Samples) -> bnn.GPRegressor:
         """Return the posterior given RVEs."""
         prior = self.prior or bnn.evidence.fit_prior(
-            cells.X, cells.y, self.noise, estimate=self.estimate
+            rves.X, rves.y, self.noise, estimate=self.estimate
         )
-        return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
+        return bnn.GPRegressor(prior, noise=self.noise).fit(rves.X, rves.y)
 
     def errors(self, model: bnn.GPRegressor) -> Errors[float]:
         """Return the errors of a posterior at the reference inputs, and the predicted errors."""
@@ -85,13 +85,13 @@ class Study:
             rows.append(int(distances.argmin()))
         return self.pool[np.array(rows)]
 
-    def independent(self, model: bnn.GPRegressor, given: Samples) -> bnn.GPRegressor:
+    def independent(self, model: bnn.GPRegressor, rves: Samples) -> bnn.GPRegressor:
         """Return the posterior with the same prior and uncorrelated noise."""
         noise = replace(self.noise, correlation=None)
-        return bnn.GPRegressor(model.prior_, noise=noise).fit(given.X, given.y)
+        return bnn.GPRegressor(model.prior_, noise=noise).fit(rves.X, rves.y)
 
     def grown(
-        self, cells: Samples, more: int, goal: str, seed: int
+        self, rves: Samples, more: int, goal: str, seed: int
     ) -> tuple[dict[int, Errors[float]], list[Samples]]:
         """Select further RVEs; return errors by their number, and the RVEs of each round.
 
@@ -102,30 +102,30 @@ class Study:
         rng = np.random.default_rng(seed)
         candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
         box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
-        rounds = [cells]
-        found = {}
+        rounds = [rves]
+        errors = {}
         for count in range(0, more + 1, self.batch):
-            given = joined(rounds)
-            model = self.posterior(given)
-            found[count] = self.errors(model)
+            training_set = joined(rounds)
+            model = self.posterior(training_set)
+            errors[count] = self.errors(model)
             if count == more:
                 break
-            candidates = candidates[~_among(candidates, given)]  # without repeats
-            model = self.independent(model, given)
+            candidates = candidates[~_among(candidates, training_set)]  # without repeats
+            model = self.independent(model, training_set)
             rows, _ = bnn.select_runs(
                 model,
                 candidates.X,
                 self.batch,
                 region=_worst_tenth(model, box) if goal == WORST else box,
-                output_ranges=[2.0] * given.y.shape[1],
+                output_ranges=[2.0] * training_set.y.shape[1],
             )
             rounds.append(candidates[rows])
-        return found, rounds
+        return errors, rounds
 
 
-def _among(cells: Samples, others: Samples) -> np.ndarray:
+def _among(rves: Samples, others: Samples) -> np.ndarray:
     """Return which RVEs have the inputs of one of the others, (n,)."""
-    return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
+    return np.all(rves.X[:, None] == others.X, axis=2).any(axis=1)
 
 
 def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
@@ -136,53 +136,53 @@ def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
 
 def _all_and_worst(values: np.ndarray) -> list[float]:
     squares = np.sort(np.mean(values**2, axis=1))
-    return [float(np.sqrt(part.mean())) for part in (squares, squares[-(len(squares) // 10) :])]
+    return [float(np.sqrt(shown.mean())) for shown in (squares, squares[-(len(squares) // 10) :])]
 
 
-def joined(parts: list[Samples]) -> Samples:
+def joined(rounds: list[Samples]) -> Samples:
     """Join the RVEs of several rounds."""
-    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
+    return Samples(*(np.concatenate([getattr(batch, name) for batch in rounds]) for name in "Xy"))
 
 
 def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> Study:
     """Load the study from tables of the package: a pool of 3,600 RVEs, and noise from others."""
-    parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
+    tables = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
     repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
-    cells = scaled(repeated)
+    rves = scaled(repeated)
     noise = bnn.HeteroscedasticNoise.from_replicates(
-        cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
+        rves.X, rves.y[:, EFFECTIVE], repeated.group, squares=(0,)
     )
-    pool, beta = (Samples(each.X, each.y[:, EFFECTIVE]) for each in (joined(parts), beta))
+    pool, beta = (Samples(samples.X, samples.y[:, EFFECTIVE]) for samples in (joined(tables), beta))
     return Study(pool, beta, load_reference(), noise, candidates, batch, estimate)
 
 
 def with_known_prior(study: Study, count: int) -> Study:
     """Return the study with a known prior, which is fitted to `count` RVEs of the pool."""
-    cells = study.pool[:count]
-    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="map", restarts=1)
+    rves = study.pool[:count]
+    prior = bnn.evidence.fit_prior(rves.X, rves.y, study.noise, estimate="map", restarts=1)
     return replace(study, prior=prior)
 
 
 def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
     """Return errors by kind and number of RVEs, and the RVEs of each round of BOX."""
     with threadpool_limits(limits=1):
-        found = {
+        errors_of = {
             HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}
         }
         first = study.hypercube(FIRST, seed)
         for goal in (WORST, BOX):
             chosen, rounds = study.grown(first, MORE, goal, seed)
-            found[goal] = {FIRST + count: errors for count, errors in chosen.items()}
-            found[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
+            errors_of[goal] = {FIRST + count: errors for count, errors in chosen.items()}
+            errors_of[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
         beside = {n: joined([study.beta, study.hypercube(n, seed)]) for n in (FEW, MANY)}
-        found[BETA + HYPERCUBE] = {
-            n: study.errors(study.posterior(cells)) for n, cells in beside.items()
+        errors_of[BETA + HYPERCUBE] = {
+            n: study.errors(study.posterior(rves)) for n, rves in beside.items()
         }
-    return found, rounds
+    return errors_of, rounds
 
 
 def compare_seeds(study: Study, seed: int, repeats: int) -> tuple[Rows, list[Samples]]:
     """Return errors over independent seeds, and the rounds of the first seed."""
-    found, rounds = zip(*repeated(compare, study, seed=seed, repeats=repeats), strict=True)
-    return over_repeats(found), rounds[0]
+    errors, rounds = zip(*repeated(compare, study, seed=seed, repeats=repeats), strict=True)
+    return over_repeats(errors), rounds[0]

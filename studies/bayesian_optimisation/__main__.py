@@ -72,15 +72,15 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     for problem in PROBLEMS:
-        found: dict[str, list[float]] = {model: [] for model in MODELS}
+        regrets: dict[str, list[float]] = {model: [] for model in MODELS}
         seconds = dict.fromkeys(MODELS, 0.0)
         for seed in range(options.seeds):
-            for model, values in found.items():
+            for model, values in regrets.items():
                 start = time.perf_counter()
                 values.append(regret(problem, model, seed, options.steps))
                 seconds[model] += time.perf_counter() - start
-            print(problem, seed, {m: round(v[-1], 4) for m, v in found.items()}, flush=True)
-        for model, values in found.items():
+            print(problem, seed, {m: round(v[-1], 4) for m, v in regrets.items()}, flush=True)
+        for model, values in regrets.items():
             spread = f"median {np.median(values):.4f}, mean {np.mean(values):.4f}"
             step = seconds[model] / options.seeds / options.steps
             print(f"{problem}, {model}: regret {spread}; {step:.1f} s a step")

@@ -76,25 +76,25 @@ def points(problem: Problem, number: int) -> Changes:
     of the prior.
     """
     split = problem.split(number)
-    X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
+    X, y, X_test = (split.data[name] for name in ("X", "y", "X_test"))
     prior, noise = bnn.evidence.fit_kernel_average(X, y, noise="gaussian")
     assert not isinstance(noise, bnn.StudentNoise)
 
     def scored(model) -> dict[str, float]:
         predicted = model.fit(X, y).predict(X_test, return_std=True, include_noise=True)
         seconds = {"fit": np.nan, "predict": np.nan}
-        found = scores(split, dict(zip(("mean", "std"), predicted, strict=True)) | seconds)
-        return {name: found[key] for name, key in SCORES.items()}
+        values = scores(split, dict(zip(("mean", "std"), predicted, strict=True)) | seconds)
+        return {name: values[key] for name, key in SCORES.items()}
 
     exact = scored(bnn.GPRegressor(prior, noise=noise))
     default = bnn.FunctionAnchoredEnsemble(prior, noise=noise, random_state=0)
     anchoring = bnn.FunctionAnchoring(n_points=len(X_test))
     at_test = bnn.FunctionAnchoredEnsemble(prior, noise=noise, anchoring=anchoring, random_state=0)
     at_test.pretrain(np.vstack([X, X_test]))
-    found = {"default points": scored(default), "points at the test inputs": scored(at_test)}
+    predictions = {"default points": scored(default), "points at the test inputs": scored(at_test)}
     return {
-        name: {score: value - exact[score] for score, value in each.items()}
-        for name, each in found.items()
+        name: {score: value - exact[score] for score, value in changes.items()}
+        for name, changes in predictions.items()
     }
 
 
@@ -111,26 +111,26 @@ def main() -> None:
         help="sets and kinds of splits, such as yacht/gap, or beginnings of their names",
     )
     parser.add_argument("--splits", type=int, default=4, help="splits per problem (default: 4)")
-    given = parser.parse_args()
-    if given.splits < 1:
-        parser.error(f"--splits {given.splits}: must be 1 or more")
-    study = points if given.study == "points" else partial(logarithm, given.data)
+    options = parser.parse_args()
+    if options.splits < 1:
+        parser.error(f"--splits {options.splits}: must be 1 or more")
+    study = points if options.study == "points" else partial(logarithm, options.data)
     try:
-        every = public.problems(given.data)
-        chosen = problems.beginning(every, given.problems, "problem of --problems")
-        if given.study == "logarithm":
+        every = public.problems(options.data)
+        chosen = problems.beginning(every, options.problems, "problem of --problems")
+        if options.study == "logarithm":
             for problem in chosen:
-                positive_rows(given.data, problem)
+                positive_rows(options.data, problem)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     for problem in chosen:
-        found = defaultdict(list)
-        for number in range(min(given.splits, problem.splits)):
+        changes = defaultdict(list)
+        for number in range(min(options.splits, problem.splits)):
             for label, change in study(problem, number).items():
-                found[label].append(change)
+                changes[label].append(change)
                 words = f"{problem.name}, split {number}, {label}: {_in_words([change])}"
                 print(words, file=sys.stderr)
-        for label, rows in found.items():
+        for label, rows in changes.items():
             print(f"{problem.name}, splits: {len(rows)}, {label}: {_in_words(rows)}", flush=True)
 
 

@@ -28,7 +28,7 @@ from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
 from safe_files.writing import save_picture
-from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell
+from studies.direct_simulation.pixel_rve import ELEMENTS, PixelRVE
 
 OUT = Path("data/direct_simulation")
 PICTURE = Path("docs/direct_simulation.png")
@@ -73,25 +73,25 @@ def simulate(name: str, loading: str, count: int, settings: Settings) -> Curves:
     return load_curves(folder / "dataset.csv")
 
 
-def curves(found: Curves, loading: str) -> tuple[np.ndarray, np.ndarray]:
+def curves(simulated: Curves, loading: str) -> tuple[np.ndarray, np.ndarray]:
     """Return strain (n,) and stresses (microstructures, n) in the direction of a loading."""
     _, _, column, factor = LOADINGS[loading]
-    strain = factor * found.histories[0]["strain"][:, column]
-    return strain, np.array([history["stress"][:, column] for history in found.histories])
+    strain = factor * simulated.histories[0]["strain"][:, column]
+    return strain, np.array([history["stress"][:, column] for history in simulated.histories])
 
 
-def differences(found: Curves, loading: str, folder: Path) -> np.ndarray:
+def differences(simulated: Curves, loading: str, folder: Path) -> np.ndarray:
     """Return the relative difference of each stress from the published one at STRAINS [%]."""
-    strain, stresses = curves(found, loading)
+    strain, stresses = curves(simulated, loading)
     ours = np.array([np.interp(STRAINS, strain, stress) for stress in stresses])
     return 100 * (ours / np.interp(STRAINS, *published(folder, loading)) - 1)
 
 
-def row(name: str, loading: str, found: np.ndarray) -> list[str]:
+def row(name: str, loading: str, relative: np.ndarray) -> list[str]:
     """Return a row of the table: mean differences, standard error at the last strain, and range."""
-    error = found[:, -1].std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
-    span = f"{found.min():+.1f} to {found.max():+.1f}"
-    return [name, loading, *signed(found.mean(axis=0)), f"{error:.2f}", span]
+    error = relative[:, -1].std(ddof=1) / len(relative) ** 0.5 if len(relative) > 1 else np.nan
+    span = f"{relative.min():+.1f} to {relative.max():+.1f}"
+    return [name, loading, *signed(relative.mean(axis=0)), f"{error:.2f}", span]
 
 
 def signed(percent: np.ndarray) -> list[str]:
@@ -101,22 +101,24 @@ def signed(percent: np.ndarray) -> list[str]:
 
 def other_elements() -> Iterator[list[str]]:
     """Yield rows with the differences in stress between other elements and ours, same RVEs [%]."""
-    cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
+    microstructures = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
         name: [
-            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name) for c in cells
+            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name)
+            for c in microstructures
         ]
         for name in LOADINGS
     }
     for name in LOADINGS:
         standard = [
-            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2") for c in cells
+            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2")
+            for c in microstructures
         ]
         theirs = [stresses(solved, name) for solved in standard]
         yield ["standard P2, our mesh", "", name, *stiffer(theirs, ours[name])]
-    across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"
+    across = f"{2 * microstructures[0].radii[0] * PIXELS:.0f}"
     for element, name in itertools.product(ELEMENTS, LOADINGS):
-        grids = [PixelCell(PIXELS, cell, INPUTS, SETTINGS, element) for cell in cells]
+        grids = [PixelRVE(PIXELS, c, INPUTS, SETTINGS, element) for c in microstructures]
         paths = [
             follow(IncrementalRVE(cast(RVEProblem, grid)), path(name), FEW, SETTINGS.tolerance)
             for grid in grids
@@ -142,14 +144,14 @@ def stiffer(theirs: list[np.ndarray], ours: list[np.ndarray]) -> list[str]:
     return signed(100 * (np.array(theirs) / np.array(ours) - 1).mean(axis=0))
 
 
-def draw(folder: Path, found: dict[str, Curves]) -> Figure:
+def draw(folder: Path, simulated: dict[str, Curves]) -> Figure:
     """Plot both published curves as points over our band and mean, and the differences below."""
     figure = Figure(figsize=(9.0, 5.6), layout="constrained")
     axes = figure.subplots(2, 2, sharex="col", height_ratios=[2.0, 1.0])
     axes[1, 0].sharey(axes[1, 1])
     symbols = {"tension": (r"\varepsilon_{xx}", "xx"), "shear": (r"\gamma_{xy}", "xy")}
     titles = {"tension": "Uniaxial tension, mean stress zero otherwise", "shear": "Pure shear"}
-    for (upper, lower), (loading, all_curves) in zip(axes.T, found.items(), strict=True):
+    for (upper, lower), (loading, all_curves) in zip(axes.T, simulated.items(), strict=True):
         strain, stresses = curves(all_curves, loading)
         low = stresses.min(axis=0)
         high = stresses.max(axis=0)
@@ -183,19 +185,19 @@ def main(folder: Path | None) -> None:
         print("give the folder of the published curves to compare with")
         return
     strains = [f"{strain:.0%}" for strain in STRAINS]
-    found = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}
-    save_picture(draw(folder, found), PICTURE, dpi=150)
+    simulated = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}
+    save_picture(draw(folder, simulated), PICTURE, dpi=150)
     print(f"wrote {PICTURE}")
 
     def rows() -> Iterator[list[str]]:
-        for loading, ours in found.items():
+        for loading, ours in simulated.items():
             yield row("30 discs", loading, differences(ours, loading, folder))
         for (name, count, changes), loading in itertools.product(OTHERS, LOADINGS):
             ours = simulate(name, loading, count, replace(SETTINGS, **changes))
             yield row(name, loading, differences(ours, loading, folder))
 
     spans = ["error of the last", "over microstructures and strains"]
-    for line in table_lines(["cells", "loading", *strains, *spans], rows()):
+    for line in table_lines(["RVEs", "loading", *strains, *spans], rows()):
         print(line, flush=True)
     print()
     header = ["element", "pixels across a disc", "loading", *strains]

@@ -62,12 +62,12 @@ def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[
     from figures.repeated_datasets.draws import ALL, gains, table_of_gains
     from figures.scores import written
 
-    found = gains(rows, outside)
-    every = [pair for by_output in found.values() for pair in by_output.items()]
-    printed = table_of_gains(found, len(outside))
+    gain_of = gains(rows, outside)
+    every = [pair for by_output in gain_of.values() for pair in by_output.items()]
+    printed = table_of_gains(gain_of, len(outside))
     lines = []
-    for line, (name, each) in zip(printed.rows, every, strict=True):
-        p = f"{wilcoxon(each.gain.values).pvalue:.2g}" if name == ALL else ""
+    for line, (name, gain) in zip(printed.rows, every, strict=True):
+        p = f"{wilcoxon(gain.gain.values).pvalue:.2g}" if name == ALL else ""
         lines.append([*line, p])
     gained = improvements(rows, TRAINING_CASE)["rmse"]
     second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
@@ -119,13 +119,13 @@ if __name__ == "__main__":
         metavar="FOLDER",
         help="folder of the published tables: simulate their inputs six times, into --out",
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        if given.published:
-            profile = simulate_published(given.published, given.out, given.jobs)
-            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeats"
+        if options.published:
+            profile = simulate_published(options.published, options.out, options.jobs)
+            program = f"PROFILE={profile} DATA={options.out} {sys.executable} -m doit repeats"
             print(f"train with: {program}")
         else:
-            main(simulate_further(given.out, given.jobs))
+            main(simulate_further(options.out, options.jobs))
     except (FileNotFoundError, RuntimeError) as error:
         parser.error(str(error))

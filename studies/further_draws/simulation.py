@@ -22,13 +22,13 @@ def simulate_further(folder: Path, jobs: int) -> list[Path]:
         RuntimeError: If a simulation fails.
     """
     sizes = load_profile("full").datasets
-    found = []
+    folders = []
     for seed, count in FURTHER.items():
         out = folder / f"seed{seed}"
         designs = {design: (count * sizes[design],) for design in (TEST, TRAINING)}
         _require(simulate(drawn(out), designs, seed, jobs), out)
-        found.append(out)
-    return found
+        folders.append(out)
+    return folders
 
 
 def simulate_published(published: Path, out: Path, jobs: int) -> Path:

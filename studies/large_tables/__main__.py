@@ -22,10 +22,10 @@ Z = 1.6449  # half width of the 90 % interval of a standard normal distribution
 
 def boosting(X, y, X_new):
     """Return predictions and half widths of split conformal intervals."""
-    kept = len(X) * 4 // 5
+    fitted = len(X) * 4 // 5
     model = HistGradientBoostingRegressor(max_iter=500, early_stopping=True, random_state=0)
-    model.fit(X[:kept], y[:kept])
-    errors = np.sort(np.abs(y[kept:] - model.predict(X[kept:])))
+    model.fit(X[:fitted], y[:fitted])
+    errors = np.sort(np.abs(y[fitted:] - model.predict(X[fitted:])))
     rank = int(np.ceil((len(errors) + 1) * CONFIDENCE)) - 1
     return model.predict(X_new), np.full(len(X_new), errors[rank])
 
@@ -70,8 +70,8 @@ def inducing_points(X, y, X_new):
     process.eval()
     likelihood.eval()
     with torch.no_grad():
-        found = likelihood(process(torch.as_tensor(X_new, dtype=torch.float32)))
-        mean, std = found.mean.double().numpy(), found.variance.double().sqrt().numpy()
+        predictive = likelihood(process(torch.as_tensor(X_new, dtype=torch.float32)))
+        mean, std = predictive.mean.double().numpy(), predictive.variance.double().sqrt().numpy()
     return centre + scale * mean, Z * scale * std
 
 

@@ -45,7 +45,7 @@ COLUMNS = {
 HEADER = ["ply", "source", "constant", "value", "standard_deviation"]
 FINE = 17.8  # elements per fibre diameter at v_f = 1: twice the default, which grows with √v_f
 Values = dict[str, tuple[float, float | None]]  # value and standard deviation by constant
-Found = dict[tuple[str, str], Values]  # by material and source
+Constants = dict[tuple[str, str], Values]  # by material and source
 # Other RVEs of one ply: number of fibres, least spacing, and whether the mesh is twice as fine
 VARIATIONS = {
     "twice as fine a mesh": (FIBRES, SPACING, True),
@@ -76,19 +76,19 @@ def mean_of(rows: list[dict[str, float]]) -> Values:
     return {name: (float(x.mean()), float(x.std(ddof=1))) for name, x in columns.items()}
 
 
-def simulated() -> Found:
+def simulated() -> Constants:
     """Return values of all sources, which takes minutes."""
-    found: Found = {}
+    constants: Constants = {}
     cases = [(name, f"RVEs of {FIBRES} fibres", (FIBRES, SPACING, False)) for name in PLIES]
     cases += [(VARIED, label, case) for label, case in VARIATIONS.items()]
     for name, label, case in shown(cases, "RVEs", "case", len(cases)):
-        found[name, label] = mean_of(solve(name, *case))
-    return found
+        constants[name, label] = mean_of(solve(name, *case))
+    return constants
 
 
-def without_simulation() -> Found:
+def without_simulation() -> Constants:
     """Return measured values and those of formulas."""
-    found: Found = {}
+    constants: Constants = {}
     for name in PLIES:
         phases = named_phases(name)
         assert phases.measured is not None
@@ -96,31 +96,31 @@ def without_simulation() -> Found:
         sources |= {label: of(phases, phases.measured.vf) for label, of in FORMULAS.items()}
         for label, values in sources.items():
             without_std: Values = {key: (values[key], None) for key in COLUMNS if key in values}
-            found[name, label] = without_std
-    return found
+            constants[name, label] = without_std
+    return constants
 
 
-def rows_of(found: Found) -> list[list[str]]:
+def rows_of(constants: Constants) -> list[list[str]]:
     """Return the rows of the CSV file."""
     return [
         [name, source, constant, f"{value:.6g}", "" if std is None else f"{std:.3g}"]
-        for (name, source), values in found.items()
+        for (name, source), values in constants.items()
         for constant, (value, std) in values.items()
     ]
 
 
-def stored() -> Found:
+def stored() -> Constants:
     """Return the values in the CSV file."""
-    found: Found = {}
+    constants: Constants = {}
     with CSV.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             std = float(row["standard_deviation"]) if row["standard_deviation"] else None
-            values = found.setdefault((row["ply"], row["source"]), {})
+            values = constants.setdefault((row["ply"], row["source"]), {})
             values[row["constant"]] = float(row["value"]), std
-    return found
+    return constants
 
 
-def plies(found: Found) -> str:
+def plies(constants: Constants) -> str:
     """Return the table of constants of all plies."""
     rows = []
     for name, title in PLIES.items():
@@ -130,7 +130,7 @@ def plies(found: Found) -> str:
         for label in ("measured", f"RVEs of {FIBRES} fibres", *FORMULAS):
             row = [ply, label]
             for constant, (_, factor, digits) in COLUMNS.items():
-                value, _ = found[name, label].get(constant, (None, None))
+                value, _ = constants[name, label].get(constant, (None, None))
                 text = "–" if value is None else f"{factor * value:.{digits}f}"
                 row.append(text.replace("-", "−"))
             rows.append(row)
@@ -138,9 +138,9 @@ def plies(found: Found) -> str:
     return markdown(["ply", "source", *(title for title, _, _ in COLUMNS.values())], rows)
 
 
-def variations(found: Found) -> str:
+def variations(constants: Constants) -> str:
     """Return the table of differences from the RVEs of one ply, in per cent."""
-    usual = found[VARIED, f"RVEs of {FIBRES} fibres"]
+    usual = constants[VARIED, f"RVEs of {FIBRES} fibres"]
 
     def row(label: str, values: Values) -> list[str]:
         changes = []
@@ -155,8 +155,10 @@ def variations(found: Found) -> str:
             changes.append(change if is_same else f"{change} ± {100 * error / second[0]:.1f}")
         return [label, *changes]
 
-    rows = [row(label, found[VARIED, label]) for label in VARIATIONS]
-    rows.append(row("measured", {k: (v, 0.0) for k, (v, _) in found[VARIED, "measured"].items()}))
+    rows = [row(label, constants[VARIED, label]) for label in VARIATIONS]
+    rows.append(
+        row("measured", {k: (v, 0.0) for k, (v, _) in constants[VARIED, "measured"].items()})
+    )
     return markdown(["change", *(f"{COLUMNS[name][0].split()[0]} [%]" for name in SHOWN)], rows)
 
 
@@ -168,14 +170,14 @@ def main() -> None:
     group.add_argument("--check", action="store_true", help="compare the page with the CSV file")
     parser.add_argument("--stored", action="store_true", help="take RVEs from the CSV file")
     options = parser.parse_args()
-    found = without_simulation()
+    constants = without_simulation()
     if options.check or options.stored:
-        found |= {key: values for key, values in stored().items() if key not in found}
+        constants |= {key: values for key, values in stored().items() if key not in constants}
     else:
-        found |= simulated()
-    blocks = {"plies": plies(found), "ply-variations": variations(found)}
+        constants |= simulated()
+    blocks = {"plies": plies(constants), "ply-variations": variations(constants)}
     if options.write or options.check:
-        texts = {CSV: comma_separated(HEADER, rows_of(found))}
+        texts = {CSV: comma_separated(HEADER, rows_of(constants))}
         publish(texts, {PAGE: blocks}, options.write, "studies.measured_plies")
     else:
         print("\n\n".join(blocks.values()))

@@ -54,12 +54,12 @@ def exact_deviations(problem: Problem) -> Deviations:
 
 def of_ensembles(metrics: Any) -> dict[str, tuple[int, list[float]]]:
     """Return seeds and mean standard deviations, of all outputs and of each, by method."""
-    found = {}
+    deviations = {}
     for path, words in ENSEMBLES.items():
         row = metrics.at(f"rows.{path}")
         numbers = [row["epistemic_std"], *row["by_output"]["epistemic_std"].values()]
-        found[words] = len(numbers[0]["values"]), [each["mean"] for each in numbers]
-    return found
+        deviations[words] = len(numbers[0]["values"]), [number["mean"] for number in numbers]
+    return deviations
 
 
 def means(std: Deviations) -> list[float]:
@@ -71,14 +71,14 @@ def trained(problem: Problem) -> dict[str, tuple[int, list[float]]]:
     """Anchor in function space and sample the exact posterior, over a few seeds."""
     settings = full_settings()
     seeds = seeds_of(SEED, settings.small_repeats)
-    found: dict[str, list[list[float]]] = {FUNCTION: [], SAMPLED: []}
+    deviations: dict[str, list[list[float]]] = {FUNCTION: [], SAMPLED: []}
     for seed in seeds:
         networks = Repeat(settings, seed).for_functions(problem.paper)
         members = weights.train_functions(networks, problem, settings.function_points, seed)
         draws = problem.posteriors["exact"].sample(problem.test.X, settings.n_members, seed)
         for name, samples in ((FUNCTION, members.sample(problem.test.X)), (SAMPLED, draws)):
-            found[name].append(means(samples.std(axis=0)))  # divisor K, as in notebook 04
-    return {name: (len(seeds), np.mean(rows, axis=0).tolist()) for name, rows in found.items()}
+            deviations[name].append(means(samples.std(axis=0)))  # divisor K, as in notebook 04
+    return {name: (len(seeds), np.mean(rows, axis=0).tolist()) for name, rows in deviations.items()}
 
 
 def lines(

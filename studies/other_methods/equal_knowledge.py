@@ -43,12 +43,12 @@ def anchored(problem: Problem, repeat: Repeat) -> MethodScores[float]:
 
 def lines(words: str, row: MethodScores[Interval]) -> list[list[str]]:
     """Return lines of the table: mean of each score with its 95 % confidence half-width."""
-    found = []
+    texts = []
     for score in SCORES:
         number = getattr(row, score)
         cells = [f"{number.mean:.4g}", f"{number.margin:.4g}"]
-        found.append([words, METHOD, str(len(number.values)), score, *cells])
-    return found
+        texts.append([words, METHOD, str(len(number.values)), score, *cells])
+    return texts
 
 
 def main(published: Annotated[Path | None, Argument()] = None, table: Path = FILE) -> None:
@@ -59,7 +59,7 @@ def main(published: Annotated[Path | None, Argument()] = None, table: Path = FIL
         problem = load_problems(folder, settings)[TRAINING_CASE]
         repeats = [Repeat(settings, seed) for seed in seeds_of(SEED, settings.small_repeats)]
         with threadpool_limits(limits=1):
-            row = over_repeats([anchored(problem, each) for each in repeats])
+            row = over_repeats([anchored(problem, repeat) for repeat in repeats])
         rows += lines(RUNS[run], row)
     write_atomic(table, comma_separated(HEADER, rows).encode(), None)
     print(table.read_text(encoding="utf-8"), end="")

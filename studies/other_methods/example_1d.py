@@ -68,13 +68,17 @@ def _curves(lengthscale: float, settings: OtherMethods, seed: int) -> dict[str, 
         for name, method in METHODS.items()
     }
     members["function"] = weights.train_functions(smooth, data, settings.function_points, seed)
-    samples = {name: each.sample(ensembles.GRID)[:, :, 0] for name, each in members.items()}
+    samples = {name: ensemble.sample(ensembles.GRID)[:, :, 0] for name, ensemble in members.items()}
     samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
         exact.mean, exact.covariance, count, method="eigh"
     )
     curves = {
-        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), Distance.of(each, exact.mean))
-        for name, each in samples.items()
+        name: Curves(
+            functions.mean(axis=0),
+            functions.std(axis=0, ddof=1),
+            Distance.of(functions, exact.mean),
+        )
+        for name, functions in samples.items()
     }
     return curves | {"exact": Curves(exact.mean, exact.std, Distance(0.0))}
 
@@ -84,7 +88,7 @@ def distances(repeats: list[Cases]) -> dict[str, dict[str, Distance[Interval]]]:
     return over_repeats(
         [
             {
-                case: {name: each.distance for name, each in rows.items()}
+                case: {name: row.distance for name, row in rows.items()}
                 for case, rows in cases.items()
             }
             for cases in repeats

@@ -130,8 +130,8 @@ class Repeat:
 def run_cases(problems: Problems, settings: OtherMethods, seed: int) -> list[dict[str, Rows]]:
     """Train and score every method on every training set, `settings.repeats` times."""
     with_moments(problems)
-    repeats = [Repeat(settings, each) for each in seeds_of(seed, settings.repeats)]
-    calls = [(each, problems, i < settings.small_repeats) for i, each in enumerate(repeats)]
+    repeats = [Repeat(settings, repeat_seed) for repeat_seed in seeds_of(seed, settings.repeats)]
+    calls = [(repeat, problems, i < settings.small_repeats) for i, repeat in enumerate(repeats)]
     return side_by_side(Repeat.on_cases, calls)
 
 
@@ -141,10 +141,10 @@ def run_spans(
     """Score the published method, by the number of networks for its weight prior."""
     pool = Repeat(settings, seed).for_weights(problem.paper, max(settings.spans))
     repeats = []
-    for i, each in enumerate(seeds_of(seed, settings.repeats)):
+    for i, repeat_seed in enumerate(seeds_of(seed, settings.repeats)):
         # All repeats share one pre-training; each repeat uses a different block of its networks.
         first = i * settings.n_members
-        train = Repeat(settings, each).in_weights
+        train = Repeat(settings, repeat_seed).in_weights
         blocks = {count: weights.block(pool, first, count) for count in settings.spans}
         repeats.append({str(k): train("low_rank", b, problem) for k, b in blocks.items()})
     return over_repeats(repeats)

@@ -50,12 +50,21 @@ def subset_counts(outputs: Sequence[Relevance]) -> dict[str, list[str]]:
     "left_out" has the inputs that the paper leaves out, "recovered" those of them that the evidence
     also leaves out, and "dropped" those that only the evidence leaves out.
     """
-    left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
-    dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]
+    left_out = [
+        (relevance, i) for relevance in outputs for i in INPUT_NAMES if i not in relevance.paper
+    ]
+    dropped = [
+        (relevance, i)
+        for relevance in outputs
+        for i in relevance.paper
+        if i not in relevance.chosen
+    ]
     return {
-        "left_out": [f"{i} of {each.output}" for each, i in left_out],
-        "recovered": [f"{i} of {each.output}" for each, i in left_out if i not in each.chosen],
-        "dropped": [f"{i} of {each.output}" for each, i in dropped],
+        "left_out": [f"{i} of {relevance.output}" for relevance, i in left_out],
+        "recovered": [
+            f"{i} of {relevance.output}" for relevance, i in left_out if i not in relevance.chosen
+        ],
+        "dropped": [f"{i} of {relevance.output}" for relevance, i in dropped],
     }
 
 

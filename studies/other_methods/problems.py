@@ -90,7 +90,7 @@ class Problem(Data):
         """Scores of the exact posteriors in closed form."""
         X = self.test.X
         y = self.test.y
-        return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
+        return {name: exact_scores(process, X, y) for name, process in self.posteriors.items()}
 
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
         """Return the problem with each kind of Σ_noise.

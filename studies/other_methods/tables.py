@@ -112,7 +112,10 @@ def tables(results: Results) -> list[Table]:
             _table(example.format(case) + "[−1, 1].", ("mean",), labelled(distances))
             for case, distances in results.example.items()
         ),
-        *(_relevance(results.label(case), each) for case, each in results.relevance.items()),
+        *(
+            _relevance(results.label(case), relevance)
+            for case, relevance in results.relevance.items()
+        ),
         *(_noise_tables(results) if results.noise else []),
     ]
 
@@ -125,11 +128,11 @@ def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
         ["output", "paper", "from the evidence", "length scales"],
         [
             [
-                each.output,
-                *map(", ".join, (each.paper, each.chosen)),
-                ", ".join(f"{scale:.1f}" for scale in each.lengthscales),
+                relevance.output,
+                *map(", ".join, (relevance.paper, relevance.chosen)),
+                ", ".join(f"{scale:.1f}" for scale in relevance.lengthscales),
             ]
-            for each in outputs
+            for relevance in outputs
         ],
     )
 

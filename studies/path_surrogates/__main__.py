@@ -26,27 +26,27 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")
-    given = parser.parse_args()
-    chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(given.estimators))]
-    sizes = list(study.DRAWS) if given.sizes is None else given.sizes
+    options = parser.parse_args()
+    chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(options.estimators))]
+    sizes = list(study.DRAWS) if options.sizes is None else options.sizes
     if not chosen or set(sizes) - set(study.DRAWS):
-        names = ", ".join(each.name for each in estimators.ESTIMATORS)
+        names = ", ".join(estimator.name for estimator in estimators.ESTIMATORS)
         parser.error(
             f"--estimators allows {names}; --sizes allows {', '.join(map(str, study.DRAWS))}"
         )
     torch.set_num_threads(1)
     try:
-        results = study.load(given.results)
-        if not given.pages:
+        results = study.load(options.results)
+        if not options.pages:
             with results.opened():
                 study.study(data.load(), chosen, sizes, results)
     except KeyboardInterrupt:
         sys.exit(
-            f"interrupted: results are in {given.results}, run the same command again to continue"
+            f"interrupted: results are in {options.results}, run the same command again to continue"
         )
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    if given.results == RESULTS:
+    if options.results == RESULTS:
         tables.publish(results.rows, PAGE)
 
 

@@ -34,18 +34,20 @@ class PointEnsemble:
         rng = np.random.default_rng(self.random_state)
         self._network = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=self.points)
         scale = stress.std(axis=(0, 1))
-        given = [torch.as_tensor(each) for each in (X, strain, stress)]
+        data = [torch.as_tensor(values) for values in (X, strain, stress)]
         rows = parted(len(X), self.members, rng)
         first = self.spread * self._network.initial_weights(self.members, rng)
         weights = torch.tensor(first, requires_grad=True)
 
         def errors(now: np.ndarray) -> Tensor:
-            X, strain, stress = (each[now.reshape(-1)] for each in given)
+            X, strain, stress = (values[now.reshape(-1)] for values in data)
             # Each member has its own RVEs; the laws of all points are evaluated as one batch.
-            own = X.reshape(*now.shape, -1)
-            found = [self._network.localisation(weights[[k]], own[k]) for k in range(len(now))]
-            A = torch.cat([member.A for member in found], dim=1)
-            shares = torch.cat([member.weights for member in found], dim=1)
+            inputs = X.reshape(*now.shape, -1)
+            localisations = [
+                self._network.localisation(weights[[k]], inputs[k]) for k in range(len(now))
+            ]
+            A = torch.cat([member.A for member in localisations], dim=1)
+            shares = torch.cat([member.weights for member in localisations], dim=1)
             points = Localisation(A, shares, self._network.n_fibre)
             predicted = cell_stress(points, X, strain, self._network.phases)[0]
             errors = torch.square((predicted - stress) / torch.as_tensor(scale))
@@ -68,5 +70,5 @@ class PointEnsemble:
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation, (n, T, 3) [MPa]."""
-        found = self._network.stress(self.weights_, X, strain)
-        return found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) + self.residual_variance_)
+        curves = self._network.stress(self.weights_, X, strain)
+        return curves.mean(axis=0), np.sqrt(curves.var(axis=0, ddof=1) + self.residual_variance_)

@@ -36,7 +36,7 @@ def picture(summary: Summary) -> Figure:
         covered.set_xticks([], minor=True)
         covered.set_xlabel("training paths [–]")
     means = [summary.mean(problem, *case, "coverage") for case in cases for problem in REFERENCES]
-    lowest = min([each.mean for each in means if each] + [COVERED[0]])
+    lowest = min([mean.mean for mean in means if mean] + [COVERED[0]])
     grid[1, 0].set_ylim(lowest - 0.05, 1.01)
     grid[0, 0].set_ylabel("normalised mean square error [–]")
     grid[1, 0].set_ylabel("coverage of 95 % bands [–]")
@@ -46,8 +46,8 @@ def picture(summary: Summary) -> Figure:
 def _lines(axes: Axes, summary: Summary, problem: str, score: str) -> None:
     """Plot a score of each estimator over the number of paths, with 95 % intervals."""
     for name, colour in COLOURS.items():
-        found = {n: summary.mean(problem, name, n, score) for n in summary.sizes(name)}
-        points = np.array([(n, *mean) for n, mean in found.items() if mean])
+        means = {n: summary.mean(problem, name, n, score) for n in summary.sizes(name)}
+        points = np.array([(n, *mean) for n, mean in means.items() if mean])
         if len(points):
             n, mean, error = points.T
             bars = axes.errorbar(n, mean, np.nan_to_num(error), color=colour, capsize=2)

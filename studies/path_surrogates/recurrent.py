@@ -42,16 +42,16 @@ class Units(nn.Module):
         """Return the outputs, (K, B, T, n_out), for x (K, B, T, n_in)."""
         K, B, T, _ = x.shape
         for W, U, b in zip(self.of_input, self.of_state, self.biases, strict=True):
-            given = torch.baddbmm(b[:, 0], x.reshape(K, B * T, -1), W).reshape(K, B, T, -1)
-            x = self._layer(given, U, b[:, 1])
+            affine = torch.baddbmm(b[:, 0], x.reshape(K, B * T, -1), W).reshape(K, B, T, -1)
+            x = self._layer(affine, U, b[:, 1])
         return torch.baddbmm(self.head_bias, x.reshape(K, B * T, -1), self.head).reshape(
             K, B, T, -1
         )
 
-    def _layer(self, given: Tensor, U: Tensor, bias: Tensor) -> Tensor:
-        state = given.new_zeros(*given.shape[:2], self.hidden)
+    def _layer(self, affine: Tensor, U: Tensor, bias: Tensor) -> Tensor:
+        state = affine.new_zeros(*affine.shape[:2], self.hidden)
         states = []
-        for step in given.unbind(dim=2):
+        for step in affine.unbind(dim=2):
             recurrent = torch.baddbmm(bias, state, U)
             gates = torch.sigmoid(step[..., : 2 * self.hidden] + recurrent[..., : 2 * self.hidden])
             r, z = gates.chunk(2, dim=-1)
@@ -91,12 +91,12 @@ class RecurrentEnsemble:
         rng = np.random.default_rng(self.random_state)
         self._strain_scale = strain.std(axis=(0, 1))
         self._increment_scale = _increments(strain).std(axis=(0, 1))
-        known = self._known(X, strain)
-        self._known_std = known.std(axis=(0, 1))
-        learnt = stress - known
+        mean_field = self._known(X, strain)
+        self._known_std = mean_field.std(axis=(0, 1))
+        learnt = stress - mean_field
         self._mean = learnt.mean(axis=(0, 1))
         self._std = learnt.std(axis=(0, 1))
-        x = self._given(X, strain, known)
+        x = self._given(X, strain, mean_field)
         y = torch.as_tensor((learnt - self._mean) / self._std, dtype=torch.float32)
         rows = parted(len(X), self.members, rng)
         torch.manual_seed(self.random_state)
@@ -124,12 +124,12 @@ class RecurrentEnsemble:
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation, (n, T, 3) [MPa]."""
-        known = self._known(X, strain)
-        x = self._given(X, strain, known)
+        mean_field = self._known(X, strain)
+        x = self._given(X, strain, mean_field)
         with torch.no_grad():
-            found = self._network(x.expand(self.members, *x.shape)).double().numpy()
-        found = known + self._mean + self._std * found
-        return found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) + self.residual_variance_)
+            curves = self._network(x.expand(self.members, *x.shape)).double().numpy()
+        curves = mean_field + self._mean + self._std * curves
+        return curves.mean(axis=0), np.sqrt(curves.var(axis=0, ddof=1) + self.residual_variance_)
 
     def _known(self, X: np.ndarray, strain: np.ndarray) -> np.ndarray:
         """Return the stress of the mean-field model, (n, T, 3) [MPa], or zeros without one."""
@@ -137,13 +137,13 @@ class RecurrentEnsemble:
             return np.zeros_like(strain)
         return self.mean_field(X, strain)
 
-    def _given(self, X: np.ndarray, strain: np.ndarray, known: np.ndarray) -> Tensor:
+    def _given(self, X: np.ndarray, strain: np.ndarray, mean_field: np.ndarray) -> Tensor:
         """Return scaled strain, increment, inputs and mean-field stress, (n, T, 10 or 13)."""
         low, high = BOUNDS
         x = np.repeat((2.0 * (X - low) / (high - low) - 1.0)[:, None], strain.shape[1], axis=1)
         scaled = [strain / self._strain_scale, _increments(strain) / self._increment_scale, x]
         if self.mean_field is not None:
-            scaled.append(known / self._known_std)
+            scaled.append(mean_field / self._known_std)
         return torch.as_tensor(np.concatenate(scaled, axis=2), dtype=torch.float32)
 
 

@@ -13,12 +13,12 @@ from studies.strain_paths.study import sampling_variance, with_error
 Row = dict[str, Any]
 
 
-def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
+def scores(reference: Paths, predicted: Predicted, variances: np.ndarray) -> Row:
     """Compute scores over all RVEs, steps and components of a set.
 
     Args:
         reference: The set, with R microstructures per path.
-        found: The predictions.
+        predicted: The predictions.
         variances: Variances of the stress components of the training paths, (3,) [MPa²].
 
     Returns:
@@ -34,15 +34,17 @@ def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
         the predicted variance.
     """
     mean = reference.mean_stress
-    of_rves = np.mean(np.square(found.mean - mean) / variances, axis=(1, 2))
+    of_rves = np.mean(np.square(predicted.mean - mean) / variances, axis=(1, 2))
     row: Row = {"nmse": float(of_rves.mean()), "nmse_of_rves": [*map(float, of_rves)]}
-    if found.std is not None:
-        std = with_error(found.std, reference)
-        row["elppd"] = float(metrics.elppd_gaussian(_flat(mean), _flat(found.mean), _flat(std)))
+    if predicted.std is not None:
+        std = with_error(predicted.std, reference)
+        row["elppd"] = float(metrics.elppd_gaussian(_flat(mean), _flat(predicted.mean), _flat(std)))
         row["elppd"] /= mean.size
-        row["coverage"] = _coverage(mean, found.mean, std)
-    if found.total is not None:
-        row["cells"] = _coverage(reference.stress, found.mean[:, None], found.total[:, None])
+        row["coverage"] = _coverage(mean, predicted.mean, std)
+    if predicted.total is not None:
+        row["cells"] = _coverage(
+            reference.stress, predicted.mean[:, None], predicted.total[:, None]
+        )
     return row
 
 

@@ -64,10 +64,10 @@ def _run(
     words = []
     for problem, reference in sets.references.items():
         begin = time.process_time()
-        found = predict(reference.inputs, reference.strain)
+        predicted = predict(reference.inputs, reference.strain)
         seconds = {"fit": fit, "predict": time.process_time() - begin, "processor": processor()}
         key = {"problem": problem, "estimator": estimator.name, "n": n, "draw": draw}
-        row = key | scores(reference, found, variances) | seconds
+        row = key | scores(reference, predicted, variances) | seconds
         results.add(row)
         words.append(f"{row['nmse']:.2e} ({row.get('coverage', np.nan):.2f})")
     print(f"{estimator.name} {n} {draw}: {', '.join(words)}; {fit:.0f} s", flush=True)

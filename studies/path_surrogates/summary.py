@@ -14,7 +14,7 @@ from studies.results import Result
 TITLES = dict(
     zip(REFERENCES, ("random paths", "large random paths", "cycles", "tension"), strict=True)
 )
-LABELS = {each.name: each.label for each in ESTIMATORS}
+LABELS = {estimator.name: estimator.label for estimator in ESTIMATORS}
 OURS = "ours"
 MEAN_FIELDS = "mean_fields"
 COVERED = (0.90, 0.98)  # goal of 95 % bands
@@ -58,17 +58,17 @@ class Summary:
         variance of a mean over the RVEs of the set is added. The degrees of freedom of Student's t
         are those of Satterthwaite (1946).
         """
-        found = self.values(problem, estimator, n, score)
-        if not found:
+        values = self.values(problem, estimator, n, score)
+        if not values:
             return None
         half_width = np.nan
-        if len(found) > 1:
-            samples = [np.array(found)]
+        if len(values) > 1:
+            samples = [np.array(values)]
             of_rves = self.values(problem, estimator, n, f"{score}_of_rves")
             if of_rves:
                 samples.append(np.mean(of_rves, axis=0))
             half_width = joint_half_width(samples)
-        return Mean(float(np.mean(found)), half_width)
+        return Mean(float(np.mean(values)), half_width)
 
 
 def joint_half_width(samples: Sequence[np.ndarray]) -> float:

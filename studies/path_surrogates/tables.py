@@ -45,9 +45,9 @@ def errors(summary: Summary) -> str:
         means = [summary.mean(problem, name, n, "nmse") for problem in REFERENCES]
         if name not in ONLY_IN_FILE and n in SHOWN and any(means):
             paths = str(n) if n else "–"
-            body.append([LABELS[name], paths, *(shown(each, 1e3) for each in means)])
+            body.append([LABELS[name], paths, *(shown(mean, 1e3) for mean in means)])
     means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
-    body.append(["error of the reference means", "–", *(shown(each, 1e3) for each in means)])
+    body.append(["error of the reference means", "–", *(shown(mean, 1e3) for mean in means)])
     return markdown(["estimator", "paths", *TITLES.values()], body)
 
 
@@ -63,24 +63,24 @@ def all_scores(summary: Summary) -> str:
                 rows.append(
                     [LABELS[name].strip("`"), str(n), TITLES[problem], str(draws), *numbers]
                 )
-    columns = [each for score in SCORES for each in (score, f"{score}_half_width")]
+    columns = [column for score in SCORES for column in (score, f"{score}_half_width")]
     return comma_separated(["estimator", "paths", "set", "draws", *columns], rows)
 
 
-def _numbers(found: Mean | None) -> list[str]:
+def _numbers(mean: Mean | None) -> list[str]:
     """Format a mean and its 95 % half-width; missing numbers become empty texts."""
-    numbers = found or (np.nan, np.nan)
+    numbers = mean or (np.nan, np.nan)
     return [f"{number:.5g}" if np.isfinite(number) else "" for number in numbers]
 
 
-def shown(found: Mean | None, factor: float = 1.0) -> str:
+def shown(mean: Mean | None, factor: float = 1.0) -> str:
     """Format a mean to three digits, with its 95 % half-width."""
-    if found is None:
+    if mean is None:
         return "–"
-    value = factor * found.mean
+    value = factor * mean.mean
     size = np.floor(np.log10(abs(value))) if value else 0
     decimals = int(np.clip(2 - size, 0, 4))
     text = f"{value:.{decimals}f}".replace("-", "−")
-    if np.isnan(found.half_width):
+    if np.isnan(mean.half_width):
         return text
-    return f"{text} ± {factor * found.half_width:.{decimals}f}"
+    return f"{text} ± {factor * mean.half_width:.{decimals}f}"

@@ -65,7 +65,7 @@ def train(
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, last)
     best = np.full(len(learnt), np.inf)
     residuals = np.empty((len(learnt), 3))
-    kept = [each.detach().clone() for each in parameters]
+    best_parameters = [parameter.detach().clone() for parameter in parameters]
     history = []
     for update, now in enumerate(minibatches(learnt, batch, last, rng), start=1):
         adam.zero_grad()
@@ -76,15 +76,15 @@ def train(
         falling.step()
         if update % every == 0 or update == last:
             with torch.no_grad():
-                found = errors(held).numpy()
-            history.append(float(found.mean()))
-            better = np.flatnonzero(found.mean(axis=1) < best)
-            best[better] = found[better].mean(axis=1)
-            residuals[better] = found[better]
-            for old, new in zip(kept, parameters, strict=True):
+                held_errors = errors(held).numpy()
+            history.append(float(held_errors.mean()))
+            better = np.flatnonzero(held_errors.mean(axis=1) < best)
+            best[better] = held_errors[better].mean(axis=1)
+            residuals[better] = held_errors[better]
+            for old, new in zip(best_parameters, parameters, strict=True):
                 old[better] = new.detach()[better]
     with torch.no_grad():
-        for old, new in zip(kept, parameters, strict=True):
+        for old, new in zip(best_parameters, parameters, strict=True):
             new.copy_(old)
     return Trained(residuals, history)
 
@@ -103,7 +103,7 @@ def minibatches(
 
 
 def _clip(parameters: Sequence[Tensor]) -> None:
-    gradients = [each.grad for each in parameters if each.grad is not None]
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     squares = torch.stack([torch.square(g).flatten(1).sum(dim=1) for g in gradients]).sum(dim=0)
     factor = 1.0 / torch.sqrt(squares).clamp_min(1.0)
     for gradient in gradients:

@@ -35,7 +35,7 @@ HEADINGS = {
 
 @plt.style.context(STYLE)
 def against_reference(
-    known: np.ndarray,
+    reference: np.ndarray,
     predicted: np.ndarray,
     colours: np.ndarray,
     words: Sequence[str],
@@ -45,7 +45,7 @@ def against_reference(
     """Plot predictions over reference data, one panel per output.
 
     Args:
-        known: Reference data, (n, n_out).
+        reference: Reference data, (n, n_out).
         predicted: Predictions, (n, n_out).
         colours: Volume fractions, which give the colours, (n,).
         words: Labels of both axes.
@@ -56,7 +56,7 @@ def against_reference(
         The figure.
     """
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 2.7))
-    for axes, name, x, y in zip(panels, OUTPUT_NAMES, known.T, predicted.T, strict=True):
+    for axes, name, x, y in zip(panels, OUTPUT_NAMES, reference.T, predicted.T, strict=True):
         points = axes.scatter(x, y, c=colours, s=8, cmap="viridis", rasterized=True)
         if log:
             axes.loglog()
@@ -91,12 +91,12 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
     """
     figure = plt.figure(figsize=(WIDTH, 4.8))
     (parts,) = figure.subfigures(1, len(SHOWN), squeeze=False, width_ratios=(1.12, 1))
-    for part, (score, models) in zip(parts, SHOWN.items(), strict=True):
-        inside, outside = part.subplots(1, 2, width_ratios=(3, 1), sharey=True)
+    for column, (score, models) in zip(parts, SHOWN.items(), strict=True):
+        inside, outside = column.subplots(1, 2, width_ratios=(3, 1), sharey=True)
         _over_counts(inside, rows, score, models)
         _out_of_distribution(outside, rows, score, models)
         inside.set_ylabel(HEADINGS[score])
-        with_legend(part, 1)  # each half has its own models
+        with_legend(column, 1)  # each half has its own models
     errors = parts[0].axes[0]
     for error, style, words in (
         (alone, ":", "mean-field model, no RVEs"),

@@ -108,24 +108,24 @@ def own_noise(train: composite.Samples) -> Any:
 
 
 def posterior(
-    known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
+    knowledge: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.GPRegressor:
     """Return the exact posterior of a training set, from which noise may also be estimated."""
-    if known.noise in OF_REGRESSOR:
-        return bnn.GPRegressor(noise=OF_REGRESSOR[known.noise]).fit(train.X, train.y)
-    if known.noise == OWN:
+    if knowledge.noise in OF_REGRESSOR:
+        return bnn.GPRegressor(noise=OF_REGRESSOR[knowledge.noise]).fit(train.X, train.y)
+    if knowledge.noise == OWN:
         noise = own_noise(train)
-    prior = known.fit(train, noise) if known.fit else paper
+    prior = knowledge.fit(train, noise) if knowledge.fit else paper
     return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
 
 
 def judged(
-    cells: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
+    rves: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
 ) -> ReferenceScores[float]:
     """Combine scores at single RVEs with scores of f at the reference inputs.
 
     Args:
-        cells: Scores at single test RVEs.
+        rves: Scores at single test RVEs.
         mean: Mean of f at the reference inputs, (n, n_out).
         std: Standard deviation of f at the reference inputs, (n, n_out).
         reference: Means over microstructures.
@@ -133,8 +133,8 @@ def judged(
     Returns:
         All scores.
     """
-    of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
-    return ReferenceScores(**of_cells, **reference.scores(mean, std))
+    of_rves = {field.name: getattr(rves, field.name) for field in fields(Scores)}
+    return ReferenceScores(**of_rves, **reference.scores(mean, std))
 
 
 def judge(
@@ -155,17 +155,17 @@ def judge_ensembles(
     networks = repeat.for_weights(paper)
     smooth = repeat.for_functions(paper)
     sizes: dict[str, Any] = settings.model_dump(include={"n_members", "epochs"}) | {"seed": seed}
-    found: dict[str, dict[str, ReferenceScores[float]]] = {}
+    scores_of: dict[str, dict[str, ReferenceScores[float]]] = {}
     for name, train in training_sets(draw, counts).items():
         data = Data(train.X, train.y, noise)
         members = {m: train_weights(METHODS[m], networks, data, **sizes) for m in IN_WEIGHTS}
         members["function"] = train_functions(smooth, data, settings.function_points, seed)
-        found[name] = {}
-        for method, each in members.items():
-            f = each.sample(reference.X)
-            cells = scores(each.sample(draw.test.X), draw.test.y, noise)
-            found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), reference)
-    return found
+        scores_of[name] = {}
+        for method, ensemble in members.items():
+            f = ensemble.sample(reference.X)
+            rves = scores(ensemble.sample(draw.test.X), draw.test.y, noise)
+            scores_of[name][method] = judged(rves, f.mean(axis=0), f.std(axis=0, ddof=1), reference)
+    return scores_of
 
 
 def judge_ensembles_over_draws(
@@ -178,13 +178,13 @@ def judge_ensembles_over_draws(
     """Return the scores of `judge_ensembles` with one training on each draw, one value per draw."""
     seeds = seeds_of(seed, len(draws))
     calls = [
-        (draw, reference, settings.ensemble_counts, sizes, own)
-        for draw, own in zip(draws, seeds, strict=True)
+        (draw, reference, settings.ensemble_counts, sizes, draw_seeds)
+        for draw, draw_seeds in zip(draws, seeds, strict=True)
     ]
-    found: dict[str, dict[str, ReferenceScores[Interval]]] = over_repeats(
+    scores_of: dict[str, dict[str, ReferenceScores[Interval]]] = over_repeats(
         side_by_side(judge_ensembles, calls)
     )
-    return found
+    return scores_of
 
 
 def judge_draw(
@@ -200,15 +200,17 @@ def judge_draw(
             about_fitted_fields, fields=fields, estimate=settings.estimate
         ),
     }
-    models = {key: replace(known, fit=fits[known.fit]) for key, known in MODELS.items()}
+    models = {key: replace(knowledge, fit=fits[knowledge.fit]) for key, knowledge in MODELS.items()}
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     with threadpool_limits(limits=1):
         return {
             name: {
                 key: judge(
-                    posterior(known, train, noise.get(known.noise), paper), draw.test, reference
+                    posterior(knowledge, train, noise.get(knowledge.noise), paper),
+                    draw.test,
+                    reference,
                 )
-                for key, known in models.items()
+                for key, knowledge in models.items()
             }
             for name, train in training_sets(draw, settings.counts).items()
         }
@@ -222,7 +224,7 @@ def judge_draws(
     return over_repeats(side_by_side(judge_draw, calls))
 
 
-def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
+def equivalent_rves(error: float, errors: Mapping[int, float]) -> float:
     """Return the number of RVEs with which a method has an error.
 
     Args:

@@ -18,40 +18,41 @@ from studies.scoreboard.registry import PEERS
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md")]
+PAGES.append(ROOT / "studies" / "scoreboard" / "README.md")
 
 
 def main() -> None:
     """Run the missing cases, then write the tables and the figure, or print the differences."""
     parser = _parser()
-    given = parser.parse_args()
-    if given.splits < 1:
-        parser.error(f"--splits {given.splits}: must be 1 or more")
+    options = parser.parse_args()
+    if options.splits < 1:
+        parser.error(f"--splits {options.splits}: must be 1 or more")
     try:
-        peers = problems.beginning(PEERS, given.peers, "estimator of --peers")
-        others = public.problems(given.data) if given.data else []
-        published = public.published(given.data, others) if given.data else []
-        sets = problems.composite(given.rves) + others
-        chosen = problems.beginning(sets, given.problems, "problem of --problems")
-        results = runs.load(given.results)
+        peers = problems.beginning(PEERS, options.peers, "estimator of --peers")
+        others = public.problems(options.data) if options.data else []
+        published = public.published(options.data, others) if options.data else []
+        sets = problems.composite(options.rves) + others
+        chosen = problems.beginning(sets, options.problems, "problem of --problems")
+        results = runs.load(options.results)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     guides = public.SETS | {problems.COMPOSITE, problems.FRESH}
-    own = {each.name.partition("/")[0] for each in chosen} - guides
-    if own and given.results == RESULTS:
-        names = ", ".join(sorted(own))
+    further = {problem.name.partition("/")[0] for problem in chosen} - guides
+    if further and options.results == RESULTS:
+        names = ", ".join(sorted(further))
         parser.error(f"{names}: not a set of the guides, give another file with --results FILE")
     try:
         with results.opened():
             for row in published:
                 results.add(row)
-            runs.study(peers, chosen, results, given.envs, given.splits, given.limit)
+            runs.study(peers, chosen, results, options.envs, options.splits, options.limit)
     except KeyboardInterrupt:
         sys.exit(
-            f"interrupted: results are in {given.results}, run the same command again to continue"
+            f"interrupted: results are in {options.results}, run the same command again to continue"
         )
     except OSError as error:
         sys.exit(f"error: {error}")
-    if given.results == RESULTS:
+    if options.results == RESULTS:
         tables.publish(results.rows, PAGES)
     else:
         print(tables.differences(Board(results.rows)))

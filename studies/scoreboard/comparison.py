@@ -74,12 +74,12 @@ class Gap:
 
 def survive(probabilities: Sequence[float]) -> list[bool]:
     """Return which differences are significant, by the procedure of Holm (1979)."""
-    found = [False] * len(probabilities)
+    significant = [False] * len(probabilities)
     for tried, i in enumerate(np.argsort(probabilities)):
-        if probabilities[i] > LEVEL / (len(found) - tried):
+        if probabilities[i] > LEVEL / (len(significant) - tried):
             break
-        found[i] = True
-    return found
+        significant[i] = True
+    return significant
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,17 @@ class Board:
     rows: Sequence[Mapping[str, Any]]
 
     @cached_property
-    def found(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
+    def results(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
         """Rows by (problem, estimator), then by split."""
         versions = {peer.name: peer.version for peer in PEERS}
-        found: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+        by_version: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
         for current in (False, True):
             fresh: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
             for row in self.rows:
                 if "peer" in row and (row["version"] == versions.get(row["peer"])) == current:
                     fresh.setdefault((row["problem"], row["peer"]), {})[row["split"]] = row
-            found |= fresh
-        return found
+            by_version |= fresh
+        return by_version
 
     @cached_property
     def published(self) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -108,36 +108,36 @@ class Board:
         return {(row["problem"], row["published"]): row for row in rows}
 
     @cached_property
-    def cells(self) -> str:
+    def rves(self) -> str:
         """Name of the composite's draws: the fresh ones if ours has run on all of them."""
-        ran = all((f"{FRESH}/{case}", OURS[DATA].name) in self.found for case in CASES)
+        ran = all((f"{FRESH}/{case}", OURS[DATA].name) in self.results for case in CASES)
         return FRESH if ran else COMPOSITE
 
     @property
     def problems(self) -> list[str]:
         """Names of problems: public sets by kind of split, then the composite's training sets."""
-        names = {problem for problem, _ in [*self.found, *self.published]}
+        names = {problem for problem, _ in [*self.results, *self.published]}
         shown = [name for name in names if not is_composite(name) or self._is_shown(name)]
         return sorted(shown, key=_place)
 
     def _is_shown(self, name: str) -> bool:
         """Return whether a composite problem has the shown draws, or is from a custom folder."""
-        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.cells}
+        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.rves}
 
     def rivals(self, problem: str) -> list[Rival]:
         """Return the rivals with results on a problem, in the order of the registry."""
         ran = [
             Rival(peer.name, peer.label, peer.knows, peer)
             for peer in PEERS
-            if (problem, peer.name) in self.found
+            if (problem, peer.name) in self.results
         ]
         methods = [method for name, method in self.published if name == problem]
         return ran + [Rival(method, f"{method} (published)") for method in methods]
 
     def values(self, problem: str, peer: Peer, score: str = "loglik") -> dict[int, float]:
         """Return a score by split, without failed splits."""
-        own = self.found.get((problem, peer.name), {})
-        return {i: row[score] for i, row in sorted(own.items()) if score in row}
+        rows = self.results.get((problem, peer.name), {})
+        return {i: row[score] for i, row in sorted(rows.items()) if score in row}
 
     def mean(self, problem: str, rival: Rival, score: str = "loglik") -> float:
         """Return the mean of a rival's score over its splits, or NaN without results."""
@@ -148,17 +148,17 @@ class Board:
 
     def errors(self, problem: str, peer: Peer) -> list[str]:
         """Return the error texts of failed splits."""
-        rows = self.found.get((problem, peer.name), {}).values()
+        rows = self.results.get((problem, peer.name), {}).values()
         return [row["error"] for row in rows if "error" in row]
 
     def is_late(self, problem: str, peer: Peer) -> bool:
         """Return whether all results of an estimator on a problem are that it was too slow."""
-        rows = self.found.get((problem, peer.name), {}).values()
+        rows = self.results.get((problem, peer.name), {}).values()
         return bool(rows) and all("limit" in row for row in rows)
 
     def is_older(self, problem: str, peer: Peer) -> bool:
         """Return whether results are of an older version of the estimator."""
-        rows = self.found.get((problem, peer.name), {}).values()
+        rows = self.results.get((problem, peer.name), {}).values()
         return any(row["version"] != peer.version for row in rows)
 
     def gap(self, problem: str, rival: Rival, score: str = "loglik") -> Gap | None:
@@ -200,17 +200,19 @@ class Board:
 
         Ranks are computed from the paired differences from ours.
         """
-        each = []
+        gaps_of = []
         for problem in problems:
             gaps = {rival.name: self.gap(problem, rival) for rival in self.rivals(problem)}
-            each.append({name: gap.mean for name, gap in gaps.items() if gap})
-        everywhere = [name for name in (each or [{}])[0] if all(name in means for means in each)]
-        found: dict[str, list[int]] = {name: [] for name in everywhere}
-        for every in each:
+            gaps_of.append({name: gap.mean for name, gap in gaps.items() if gap})
+        everywhere = [
+            name for name in (gaps_of or [{}])[0] if all(name in means for means in gaps_of)
+        ]
+        ranks: dict[str, list[int]] = {name: [] for name in everywhere}
+        for every in gaps_of:
             means = {name: every[name] for name in everywhere}
             for name in everywhere:
-                found[name].append(1 + sum(means[name] < other for other in means.values()))
-        return {name: float(np.mean(ranks)) for name, ranks in found.items()}
+                ranks[name].append(1 + sum(means[name] < other for other in means.values()))
+        return {name: float(np.mean(places)) for name, places in ranks.items()}
 
 
 def title(problem: str) -> str:

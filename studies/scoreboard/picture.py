@@ -36,7 +36,7 @@ def picture(board: Board) -> Figure:
     """Plot log-likelihoods minus ours (larger to the right) with 95 % intervals."""
     rows = rows_of_panels(board)
     rivals = [_compared(board, problems) for problems in rows]
-    heights = [0.8 + 0.26 * len(each) for each in rivals]
+    heights = [0.8 + 0.26 * len(names) for names in rivals]
     size = WIDTH, sum(heights) + 0.4
     columns = max(map(len, rows))
     figure, grid = plt.subplots(
@@ -55,8 +55,8 @@ def picture(board: Board) -> Figure:
 
 def _compared(board: Board, problems: Sequence[str]) -> list[Rival]:
     """Return the rivals in a row of panels, published ones last; ours are the line at zero."""
-    found = {rival: None for problem in problems for rival in board.rivals(problem)}
-    compared = [rival for rival in found if rival.peer not in OURS.values()]
+    everyone = {rival: None for problem in problems for rival in board.rivals(problem)}
+    compared = [rival for rival in everyone if rival.peer not in OURS.values()]
     return sorted(compared, key=lambda r: PEERS.index(r.peer) if r.peer else len(PEERS))
 
 

@@ -28,12 +28,12 @@ REPEATED = "noise"  # table of replicates, which are RVEs with equal inputs
 class Split:
     """One pair of training and test rows.
 
-    `given` has the arrays of the worker's `Given` by name. `fields` returns further arrays, those
+    `data` has the arrays of the worker's `Data` by name. `fields` returns further arrays, those
     of the mean-field models, which take seconds to compute. `y_test`, (n, n_out), is in the units
     of y.
     """
 
-    given: dict[str, np.ndarray]
+    data: dict[str, np.ndarray]
     y_test: np.ndarray
     unit: float  # of RMSE and CRPS, in the units of y
     log_units: float  # subtracted from the log density of a row of scaled y, to convert its units
@@ -90,8 +90,8 @@ def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[It
 def digest(*arrays: np.ndarray) -> str:
     """Return a checksum of the values of arrays, in this order."""
     code = 0
-    for each in arrays:
-        code = zlib.crc32(np.ascontiguousarray(each, dtype="<f8").tobytes(), code)
+    for array in arrays:
+        code = zlib.crc32(np.ascontiguousarray(array, dtype="<f8").tobytes(), code)
     return f"{code:08x}"
 
 
@@ -117,21 +117,21 @@ def composite(folder: Path = SHIPPED_TABLES) -> list[Problem]:
         table = load_paper_table(table_path(drawn(folder), design))
         rows.append(table.n_rows // profile.datasets[design])
     if min(rows) < 1:
-        raise ValueError(f"{drawn(folder)}: the tables have fewer cells than one draw needs")
+        raise ValueError(f"{drawn(folder)}: the tables have fewer RVEs than one draw needs")
     assert profile.draws
     count = profile.draws.model_copy(update={"count": min(rows)})
     every = load_draws(folder, profile.model_copy(update={"draws": count}))
     name = COMPOSITE if folder == SHIPPED_TABLES else folder.resolve().name
-    return [Problem(f"{name}/{case}", len(every), partial(_cells, every, case)) for case in CASES]
+    return [Problem(f"{name}/{case}", len(every), partial(_rves, every, case)) for case in CASES]
 
 
-def _cells(every: list[Draw], case: str, number: int) -> Split:
+def _rves(every: list[Draw], case: str, number: int) -> Split:
     """Return a training set of a draw with test RVEs, scaled to [-1, 1], and the further data."""
     train = every[number].cases[case]
     test = every[number].test
     table = load_designs(SHIPPED_TABLES, [REPEATED])[REPEATED]
     repeated = scaled(table)
-    given = {
+    arrays = {
         "X": train.X,
         "y": train.y,
         "X_test": test.X,
@@ -141,7 +141,7 @@ def _cells(every: list[Draw], case: str, number: int) -> Split:
         "groups": table.group,
     }
     rows = digest(train.X, train.y, test.X, test.y)
-    return Split(given, test.y, 1.0, LOG_UNITS, rows, partial(_fields, train.X, test.X))
+    return Split(arrays, test.y, 1.0, LOG_UNITS, rows, partial(_fields, train.X, test.X))
 
 
 def _fields(X: np.ndarray, X_test: np.ndarray) -> dict[str, np.ndarray]:

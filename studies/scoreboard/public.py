@@ -53,23 +53,23 @@ def problems(folder: Path) -> list[Problem]:
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: must be a folder of public sets")
-    found = []
+    problems = []
     for kinds in sorted(folder.glob("*/*.json")):
         rows = read_rows(kinds.with_name("data.csv"))
         tests = read_splits(kinds, len(rows))
         name = f"{kinds.parent.name}/{kinds.stem}"
-        found.append(Problem(name, len(tests), partial(_of_test_rows, rows, tests)))
+        problems.append(Problem(name, len(tests), partial(_of_test_rows, rows, tests)))
     for path in sorted(folder.glob("*.csv")):
         if path.stem.endswith(PUBLISHED):
             continue
         rows = read_rows(path)
         _, test = train_test_split(np.arange(len(rows)), test_size=0.2, random_state=0)
         make = partial(_of_test_rows, rows, [test.tolist()], standardised=True)
-        found.append(Problem(f"{path.stem}/{HOLDOUT}", 1, make))
-    if not found:
+        problems.append(Problem(f"{path.stem}/{HOLDOUT}", 1, make))
+    if not problems:
         form = "NAME/data.csv and NAME/KIND.json, or NAME.csv"
         raise ValueError(f"{folder} has no set: must be {form}")
-    return found
+    return problems
 
 
 def read_rows(path: Path) -> np.ndarray:
@@ -99,10 +99,10 @@ def read_rows(path: Path) -> np.ndarray:
 
 def read_splits(path: Path, n_rows: int) -> list[list[int]]:
     """Read the test rows of each split from a JSON file, and check them."""
-    found = read_json(path, MOST_BYTES)
-    if not isinstance(found, list) or not found:
+    splits = read_json(path, MOST_BYTES)
+    if not isinstance(splits, list) or not splits:
         raise ValueError(f"{path}: must be a list with the test rows of each split")
-    for i, rows in enumerate(found):
+    for i, rows in enumerate(splits):
         if not isinstance(rows, list) or not rows:
             raise ValueError(f"{path}: split {i} must be a list of row numbers, not {rows!r:.60}")
         for row in rows:
@@ -113,7 +113,7 @@ def read_splits(path: Path, n_rows: int) -> list[list[int]]:
             raise ValueError(f"{path}: split {i} has a row twice")
         if n_rows - len(rows) < FEWEST:
             raise ValueError(f"{path}: split {i} leaves fewer than {FEWEST} training rows")
-    return found
+    return splits
 
 
 def _of_test_rows(
@@ -132,7 +132,7 @@ def _of_test_rows(
     X = (train[:, :-1] - centre[:-1]) / scale[:-1]
     bounds = np.array([X.min(axis=0), X.max(axis=0)])
     bounds[1] += bounds[1] == bounds[0]
-    given = {
+    arrays = {
         "X": X,
         "y": (train[:, -1:] - centre[-1]) / scale[-1],
         "X_test": (test[:, :-1] - centre[:-1]) / scale[:-1],
@@ -140,7 +140,7 @@ def _of_test_rows(
     }
     unit = 1.0 if standardised else float(scale[-1])
     y_test = (test[:, -1:] - centre[-1]) / scale[-1]
-    return Split(given, y_test, unit, float(np.log(unit)), digest(train, test))
+    return Split(arrays, y_test, unit, float(np.log(unit)), digest(train, test))
 
 
 def published(folder: Path, problems: Sequence[Problem]) -> list[dict[str, Any]]:
@@ -153,17 +153,17 @@ def published(folder: Path, problems: Sequence[Problem]) -> list[dict[str, Any]]
     path = folder / f"{PUBLISHED}.csv"
     if path.exists():
         needed = ("splits", "dataset", "method", "score", "mean", "std", "source")
-        for each in _records(path, needed, ("mean", "std")):
-            if each["score"] in NAMES:
-                key = f"{each['dataset']}/{each['splits']}", each["method"]
-                row = rows.setdefault(key, _row(*key, each["source"]))
-                row[NAMES[each["score"]]] = [each["mean"], each["std"]]
+        for record in _records(path, needed, ("mean", "std")):
+            if record["score"] in NAMES:
+                key = f"{record['dataset']}/{record['splits']}", record["method"]
+                row = rows.setdefault(key, _row(*key, record["source"]))
+                row[NAMES[record["score"]]] = [record["mean"], record["std"]]
     for path in sorted(folder.glob(f"*_{PUBLISHED}.csv")):
         scores = ("rmse", "nll_default")
         runs = defaultdict(list)
-        for each in _records(path, ("dataset", "model", *scores), scores):
-            key = f"{each['dataset']}/{HOLDOUT}", each["model"]
-            runs[key].append([each[score] for score in scores])
+        for record in _records(path, ("dataset", "model", *scores), scores):
+            key = f"{record['dataset']}/{HOLDOUT}", record["model"]
+            runs[key].append([record[score] for score in scores])
         for key, numbers in runs.items():
             row = rows.setdefault(key, _row(*key, path.name))
             rmse, nll = (_mean(column) for column in zip(*numbers, strict=True))
@@ -181,8 +181,8 @@ def _row(problem: str, method: str, source: str) -> dict[str, Any]:
 
 def _mean(numbers: Sequence[float | None]) -> float | None:
     """Return the mean of the numbers that are not None, or None."""
-    known = [number for number in numbers if number is not None]
-    return float(np.mean(known)) if known else None
+    present = [number for number in numbers if number is not None]
+    return float(np.mean(present)) if present else None
 
 
 def _records(path: Path, names: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:

@@ -81,11 +81,11 @@ class Peer:
     @cached_property
     def unparsed(self) -> list[str]:
         """Lines of `code`, without comments and docstrings."""
-        found = ast.parse("\n".join(map(ast.unparse, self.code)))
-        for node in ast.walk(found):
+        module = ast.parse("\n".join(map(ast.unparse, self.code)))
+        for node in ast.walk(module):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
                 del node.body[0]
-        return [line for line in ast.unparse(found).splitlines() if line]
+        return [line for line in ast.unparse(module).splitlines() if line]
 
     @property
     def label(self) -> str:

@@ -97,14 +97,14 @@ class Worker:
         """Start a new process."""
         peer = self.peer
         program = [self.python, Path(__file__).with_name("worker.py"), peer.source, peer.kind]
-        given = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
+        environment = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
         with (self.folder / f"{peer.library}.log").open("a", encoding="utf-8") as errors:
             return subprocess.Popen(
                 [*map(str, program), str(self.limit)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=given,
+                env=environment,
                 encoding="utf-8",
             )
 
@@ -117,14 +117,14 @@ class Worker:
             ValueError: If the estimator raises an error, or its predictions are invalid.
         """
         asked = Path(self.exchange.name) / "asked.npz"
-        found = Path(self.exchange.name) / "found.npz"
+        predictions = Path(self.exchange.name) / "found.npz"
         more = split.fields() if self.peer.knows == FIELDS else {}
-        np.savez(asked, **split.given, **more, y_test=split.y_test)
+        np.savez(asked, **split.data, **more, y_test=split.y_test)
         if self.process is None or self.process.poll() is not None:
             self.process = self.start()
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(f"{asked}\t{found}\n")
+        self.process.stdin.write(f"{asked}\t{predictions}\n")
         self.process.stdin.flush()
         stuck = not select.select([self.process.stdout], [], [], PATIENCE * self.limit)[0]
         if stuck:
@@ -137,7 +137,7 @@ class Worker:
             answer = f"ended with code {code}"
         if answer.strip():
             raise ValueError(answer.strip())
-        with np.load(found) as predicted:
+        with np.load(predictions) as predicted:
             kernels = str(predicted["blas"])
             return scores(split, dict(predicted)) | ({"blas": kernels} if kernels else {})
 

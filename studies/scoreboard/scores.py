@@ -7,12 +7,12 @@ from figures.scores import CONFIDENCE
 from studies.scoreboard.problems import Split
 
 
-def scores(split: Split, found: dict[str, np.ndarray]) -> dict[str, float]:
+def scores(split: Split, predicted: dict[str, np.ndarray]) -> dict[str, float]:
     """Score means and standard deviations, noise included, (n, n_out), at the test rows.
 
     Args:
         split: The split.
-        found: Predictions of a worker.
+        predicted: Predictions of a worker.
 
     Returns:
         - `loglik`: log predictive density, averaged over rows. For several outputs it is a product
@@ -25,20 +25,20 @@ def scores(split: Split, found: dict[str, np.ndarray]) -> dict[str, float]:
         ValueError: If a prediction is not finite, or a standard deviation is not positive.
     """
     y = split.y_test
-    mean = found["mean"]
-    std = found["std"]
+    mean = predicted["mean"]
+    std = predicted["std"]
     normal = metrics.elppd_gaussian(y, mean, std) / len(y) - split.log_units
     row = {
         "loglik": normal,
         "rmse": metrics.rmse(y, mean) * split.unit,
         "crps": metrics.crps_gaussian(y, mean, std) * split.unit,
         "coverage": metrics.coverage(y, mean, std, CONFIDENCE),
-        "fit": float(found["fit"]),
-        "predict": float(found["predict"]),
+        "fit": float(predicted["fit"]),
+        "predict": float(predicted["predict"]),
     }
-    if "elppd" in found and y.shape[1] == 1:
-        own = float(found["elppd"]) / len(y) - split.log_units
-        if not np.isfinite(own):
-            raise ValueError(f"mean log density of the test rows = {own}: must be finite")
-        row |= {"loglik": own, "normal": normal}
+    if "elppd" in predicted and y.shape[1] == 1:
+        density = float(predicted["elppd"]) / len(y) - split.log_units
+        if not np.isfinite(density):
+            raise ValueError(f"mean log density of the test rows = {density}: must be finite")
+        row |= {"loglik": density, "normal": normal}
     return row

@@ -29,7 +29,7 @@ from studies.scoreboard.problems import CASES, is_composite
 from studies.scoreboard.public import HOLDOUT
 from studies.scoreboard.registry import DATA, EQUAL_NOISE, OURS, PEERS, Peer
 
-CELLS_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
+RVES_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
 TIMED = "ind100"  # training set whose times are shown
 # Columns of the table for choosing an estimator; its rows are sorted by the first column.
 DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
@@ -126,10 +126,10 @@ def standing(board: Board) -> str:
             *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
             open_ = str(int(undecided) + late)
             body.append([named(rival), *counts, open_, *places, _median_seconds(board, rival)])
-    own = OURS[DATA]
-    ours = Rival(own.name, own.label, DATA, own)
-    places = _places(ranks, own.name)
-    body.append([f"**{own.label}**", *["–"] * 4, *places, _median_seconds(board, ours)])
+    reference = OURS[DATA]
+    ours = Rival(reference.name, reference.label, DATA, reference)
+    places = _places(ranks, reference.name)
+    body.append([f"**{reference.label}**", *["–"] * 4, *places, _median_seconds(board, ours)])
     places = [f"mean rank, {len(names)} sets" for names in (every, common)]
     header = ["compared with", *WORDS[:3], "no verdict", *places, "fit [s]"]
     names = "; ".join(heading(name) for name in common)
@@ -138,7 +138,7 @@ def standing(board: Board) -> str:
 
 def _places(ranks: Sequence[Mapping[str, float]], name: str) -> list[str]:
     """Format the mean ranks of an estimator; a dash for a missing rank."""
-    return [digits(each.get(name, np.nan), 1) for each in ranks]
+    return [digits(rank.get(name, np.nan), 1) for rank in ranks]
 
 
 def kinds(board: Board) -> str:
@@ -147,7 +147,7 @@ def kinds(board: Board) -> str:
     The scores are log-likelihood, CRPS and RMSE. Holm's procedure treats all comparisons with
     libraries as one family, and all comparisons with published scores as another.
     """
-    found: dict[str, list[str]] = {}
+    words_of: dict[str, list[str]] = {}
     for ran_here in (True, False):
         judged = [
             (_group(problem, rival), board.verdict(problem, rival, score), gap.probability)
@@ -158,15 +158,15 @@ def kinds(board: Board) -> str:
         ]
         for group, word, _ in judged:
             if word in WORDS:
-                found.setdefault(group, []).append(word)
-        tested = [each for each in judged if each[1] in WORDS[:3]]
+                words_of.setdefault(group, []).append(word)
+        tested = [verdict for verdict in judged if verdict[1] in WORDS[:3]]
         survived = survive([probability for _, _, probability in tested])
         for (group, word, _), yes in zip(tested, survived, strict=True):
-            found[group] += [f"{word}, Holm"] * yes
+            words_of[group] += [f"{word}, Holm"] * yes
     columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "undecided"]
     body = [
-        [group, *(str(words.count(each)) for each in columns)]
-        for group, words in sorted(found.items())
+        [group, *(str(words.count(word)) for word in columns)]
+        for group, words in sorted(words_of.items())
     ]
     return markdown(["compared with", *columns[:-1], "no verdict"], body)
 
@@ -180,8 +180,8 @@ def _counts(
     board: Board, problems: Sequence[str], rival: Rival, scores: Sequence[str]
 ) -> list[str]:
     """Return how often ours is better, tied, worse and undecided, as texts."""
-    found = [board.verdict(problem, rival, score) for problem in problems for score in scores]
-    return [str(found.count(word)) for word in WORDS]
+    verdicts = [board.verdict(problem, rival, score) for problem in problems for score in scores]
+    return [str(verdicts.count(word)) for word in WORDS]
 
 
 def _group(problem: str, rival: Rival) -> str:
@@ -197,7 +197,7 @@ def _median_seconds(board: Board, rival: Rival) -> str:
     if rival.peer is None:
         return "–"
     times = [board.values(problem, rival.peer, "fit").values() for problem in board.problems]
-    seconds = [number for each in times for number in each]
+    seconds = [number for times_of in times for number in times_of]
     return digits(float(np.median(seconds)) if seconds else np.nan, 1)
 
 
@@ -210,8 +210,8 @@ def differences(board: Board) -> str:
     for problem in board.problems:
         body = []
         for rival in board.rivals(problem):
-            own = rival.peer == OURS[rival.knows]
-            if own:
+            is_reference = rival.peer == OURS[rival.knows]
+            if is_reference:
                 cells = [shown(_absolute(board, problem, rival, s), SCORES[s][1]) for s in SCORES]
                 words = "–"
             else:
@@ -219,7 +219,7 @@ def differences(board: Board) -> str:
                 cells = [shown(gap, SCORES[score][1]) for score, gap in gaps.items()]
                 words = " / ".join(board.verdict(problem, rival, score) for score in JUDGED)
             name = label(board, [problem], rival)
-            name = f"**{name}**" if own else name
+            name = f"**{name}**" if is_reference else name
             seconds = digits(board.mean(problem, rival, "fit"), 1)
             splits = len(board.values(problem, rival.peer)) if rival.peer else "all"
             body.append([name, *cells, words, seconds, str(splits)])
@@ -235,9 +235,9 @@ def _absolute(board: Board, problem: str, rival: Rival, score: str) -> Gap | Non
     return between(list(board.values(problem, rival.peer, score).values()))
 
 
-def on_cells(board: Board, case: str) -> str:
+def on_rves(board: Board, case: str) -> str:
     """Return the problem of a training set of the composite, for the shown draws."""
-    return f"{board.cells}/{case}"
+    return f"{board.rves}/{case}"
 
 
 def score_table(board: Board) -> str:
@@ -245,14 +245,14 @@ def score_table(board: Board) -> str:
     sizes = {case: in_words(case) for case in CASES}
     columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
     header = ["given", "estimator", *columns, "fit [s]"]
-    first = on_cells(board, DECIDING[0][1])
+    first = on_rves(board, DECIDING[0][1])
     rows = []
     for peer in PEERS:
         rival = Rival(peer.name, peer.label, peer.knows, peer)
         cells = [_mean(board, case, rival, score) for score, case in DECIDING]
         if (peer.name in SHOWN or peer.ours) and set(cells) != {"–"}:
-            seconds = digits(board.mean(on_cells(board, TIMED), rival, "fit"), 1)
-            name = label(board, [on_cells(board, case) for case in CASES], rival)
+            seconds = digits(board.mean(on_rves(board, TIMED), rival, "fit"), 1)
+            name = label(board, [on_rves(board, case) for case in CASES], rival)
             order = (
                 list(OURS).index(peer.knows),
                 -np.nan_to_num(board.mean(first, rival), nan=-np.inf),
@@ -268,9 +268,9 @@ def _score(score: str) -> str:
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     """Format a score on a training set of the composite, with its 95 % half-width over draws."""
-    gap = _absolute(board, on_cells(board, case), rival, score)
+    gap = _absolute(board, on_rves(board, case), rival, score)
     if score == "loglik":
-        return shown(gap, 0, CELLS_OF_A_TEST)
+        return shown(gap, 0, RVES_OF_A_TEST)
     return shown(gap, SCORES[score][1])
 
 
@@ -287,13 +287,13 @@ class _Comparison:
 
 def _comparisons(board: Board) -> list[_Comparison]:
     """Return the comparisons for each kind of data, training set and score with current results."""
-    found = []
+    comparisons = []
     for knows, case, score in product(OURS, CASES, JUDGED):
-        problem = on_cells(board, case)
+        problem = on_rves(board, case)
         rival = _strongest(board, problem, knows, score)
         if rival and not board.is_older(problem, OURS[knows]):
-            found.append(_Comparison(knows, case, problem, score, rival))
-    return found
+            comparisons.append(_Comparison(knows, case, problem, score, rival))
+    return comparisons
 
 
 def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | None:
@@ -336,16 +336,18 @@ def _score_rows(board: Board) -> Iterator[list[str]]:
             splits = str(len(board.values(problem, peer))) if peer else ""
             row = [title(problem), seen(problem), rival.knows, rival.label, splits]
             for score, (_, _, more) in SCORES.items():
-                own = rival.peer == OURS[rival.knows]
+                is_reference = rival.peer == OURS[rival.knows]
                 row += _numbers(_absolute(board, problem, rival, score))
-                row += _numbers(None if own else board.gap(problem, rival, score))
+                row += _numbers(None if is_reference else board.gap(problem, rival, score))
                 if more is not None:
-                    row.append("" if own else board.verdict(problem, rival, score).strip("–"))
+                    row.append(
+                        "" if is_reference else board.verdict(problem, rival, score).strip("–")
+                    )
             row += _numbers(_absolute(board, problem, rival, "normal"))[:1] if peer else [""]
-            row += [_number(board.mean(problem, rival, each)) for each in ("fit", "predict")]
+            row += [_number(board.mean(problem, rival, step)) for step in ("fit", "predict")]
             row += [str(peer.lines), _older(board, problem, peer)] if peer else ["", ""]
             errors = board.errors(problem, peer) if peer else []
-            yield [*row, "; ".join(" ".join(each.split()) for each in errors)]
+            yield [*row, "; ".join(" ".join(error.split()) for error in errors)]
 
 
 def _older(board: Board, problem: str, peer: Peer) -> str:
@@ -364,13 +366,13 @@ def _number(value: float) -> str:
 def strongest(board: Board) -> str:
     """Return the differences from the strongest of the others on the composite, as CSV."""
     rows = []
-    for each in _comparisons(board):
-        gap = board.gap(each.problem, each.rival, each.score)
+    for comparison in _comparisons(board):
+        gap = board.gap(comparison.problem, comparison.rival, comparison.score)
         assert gap is not None
         less = Gap(-gap.mean, gap.error, gap.splits)
-        word = board.verdict(each.problem, each.rival, each.score)
-        row = [each.knows, in_words(each.case), each.score, word, *_numbers(less)]
-        rows.append([*row, each.rival.label, str(gap.splits)])
+        word = board.verdict(comparison.problem, comparison.rival, comparison.score)
+        row = [comparison.knows, in_words(comparison.case), comparison.score, word, *_numbers(less)]
+        rows.append([*row, comparison.rival.label, str(gap.splits)])
     header = [
         "given",
         "training_set",
@@ -405,9 +407,9 @@ def noise_table(board: Board) -> str:
                     between([whole[i] - equal[i] for i in common]),
                 )
                 row = [title(problem), rival.label, peer.noise, str(len(common))]
-                rows.append(row + [text for part in parts for text in _numbers(part)])
+                rows.append(row + [text for number in parts for text in _numbers(number)])
     names = ("ours_less_it", "with_equal_noise_models", "of_noise_and_families_found")
-    columns = [each for name in names for each in (name, f"{name}_half_width")]
+    columns = [column for name in names for column in (name, f"{name}_half_width")]
     return comma_separated(["problem", "estimator", "its_noise", "splits", *columns], rows)
 
 

@@ -45,11 +45,11 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 def main() -> None:
     """Print differences from the largest RVEs, and the exponents of the scatter."""
     tables = {n: simulate(n) for n in MICROSTRUCTURES}
-    found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
-    for n, comparison in list(found.items())[:-1]:  # the last is the reference
+    comparisons = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
+    for n, comparison in list(comparisons.items())[:-1]:  # the last is the reference
         print(f"{n} fibres: {format_comparison(comparison)}")
-    scatter = [comparison.scatter[0] for comparison in found.values()]
-    print("exponents:", np.polyfit(np.log([*found]), np.log(scatter), 1)[0].round(2))
+    scatter = [comparison.scatter[0] for comparison in comparisons.values()]
+    print("exponents:", np.polyfit(np.log([*comparisons]), np.log(scatter), 1)[0].round(2))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def claims(
         The claims.
     """
     removed = shares(rows, alone, many)
-    found = [
+    judged = [
         Claim(
             "removed",
             ABOUT,
@@ -39,32 +39,32 @@ def claims(
         )
     ]
     for name, errors in rows.items():
-        means = {n: each.error.mean for n, each in errors.items()}
+        means = {n: scored.error.mean for n, scored in errors.items()}
         falls = all(map(lt, [*means.values()][1:], means.values()))
         words = f"On {LABELS[name]} every larger number of training paths has a smaller mean error"
-        found.append(Claim(f"falls/{name}", ABOUT, words, _by_count(means), falls))
+        judged.append(Claim(f"falls/{name}", ABOUT, words, _by_count(means), falls))
     low, high = ALLOWED
     for score, what in COVERAGES.items():
         for name, errors in rows.items():
-            means = {n: getattr(each, score).mean for n, each in errors.items()}
+            means = {n: getattr(scored, score).mean for n, scored in errors.items()}
             words = (
                 f"On {LABELS[name]} 95 % bands contain between {low:.2f} and {high:.2f} of {what} "
                 "for every number of training paths"
             )
             holds = all(low <= mean <= high for mean in means.values())
-            found.append(Claim(f"{score}/{name}", ABOUT, words, _by_count(means), holds))
-    for n, each in members.items():
+            judged.append(Claim(f"{score}/{name}", ABOUT, words, _by_count(means), holds))
+    for n, member in members.items():
         numbers = {
-            "error of the mean, in standard errors": each.off,
-            "standard deviation over closed form": each.spread,
+            "error of the mean, in standard errors": member.off,
+            "standard deviation over closed form": member.spread,
         }
         words = (
             f"With {n} training paths the mean of the members is within two standard errors of the "
             "closed form (root mean square), and their standard deviation within a fifth of it"
         )
-        holds = each.off < 2.0 and abs(each.spread - 1.0) < 0.2
-        found.append(Claim(f"members/{n}", ABOUT, words, numbers, holds))
-    return found
+        holds = member.off < 2.0 and abs(member.spread - 1.0) < 0.2
+        judged.append(Claim(f"members/{n}", ABOUT, words, numbers, holds))
+    return judged
 
 
 def _by_count(numbers: Mapping[int, float]) -> dict[str, float]:
@@ -83,8 +83,8 @@ def leaving(rows: Rows) -> list[dict[str, str | float]]:
         {"score": score, "set": name, "paths": n, "coverage": coverage}
         for score in COVERAGES
         for name, errors in rows.items()
-        for n, each in errors.items()
-        if not low <= (coverage := getattr(each, score).mean) <= high
+        for n, scored in errors.items()
+        if not low <= (coverage := getattr(scored, score).mean) <= high
     ]
 
 

@@ -72,9 +72,9 @@ class Study:
 
     def error(self, name: str, stress: np.ndarray) -> float:
         """Return the mean square error of stresses on a set, over the variance of the component."""
-        kept = components(name)
+        axes = components(name)
         squares = np.square(stress - self.references[name].mean_stress).mean(axis=(0, 1))
-        return float(np.mean(squares[kept] / self.variance[kept]))
+        return float(np.mean(squares[axes] / self.variance[axes]))
 
     def mean_fields(self) -> dict[str, float]:
         """Return the errors of the mean-field model, by set."""
@@ -87,9 +87,9 @@ class Study:
 
     def errors(self, model: StrainPathEnsemble) -> dict[str, Errors[float]]:
         """Return errors and coverages of a posterior, by set."""
-        found = {}
+        errors = {}
         for name, reference in self.references.items():
-            kept = components(name)
+            axes = components(name)
             mean, std = model.predict(reference.inputs, reference.strain, return_std=True)
             _, total = model.predict(
                 reference.inputs, reference.strain, return_std=True, include_noise=True
@@ -97,28 +97,30 @@ class Study:
             of_mean = np.abs(mean - reference.mean_stress) <= HALF_WIDTH * with_error(
                 std, reference
             )
-            of_cells = np.abs(mean[:, None] - reference.stress) <= HALF_WIDTH * total[:, None]
-            found[name] = Errors(
+            of_rves = np.abs(mean[:, None] - reference.stress) <= HALF_WIDTH * total[:, None]
+            errors[name] = Errors(
                 self.error(name, mean),
-                float(of_mean[..., kept].mean()),
-                float(of_cells[..., kept].mean()),
+                float(of_mean[..., axes].mean()),
+                float(of_rves[..., axes].mean()),
             )
-        return found
+        return errors
 
     def members(self, model: StrainPathEnsemble, name: str) -> Members:
         """Compare the members with the closed form on a set."""
         reference = self.references[name]
-        kept = components(name)
+        axes = components(name)
         curves = model.predict_members(reference.inputs, reference.strain)
         mean, std = model.predict(reference.inputs, reference.strain, return_std=True)
         theta = spread_of_theta(model, reference, std)
         off = (curves.mean(axis=0) - mean) / (theta / np.sqrt(len(curves)))
         misses = np.abs(mean - reference.mean_stress)
-        covered = [misses <= HALF_WIDTH * with_error(each, reference) for each in (theta, std)]
+        covered = [
+            misses <= HALF_WIDTH * with_error(deviation, reference) for deviation in (theta, std)
+        ]
         return Members(
-            _rms(off[..., kept]),
-            _rms(curves.std(axis=0, ddof=1)[..., kept]) / _rms(theta[..., kept]),
-            *(float(each[..., kept].mean()) for each in covered),
+            _rms(off[..., axes]),
+            _rms(curves.std(axis=0, ddof=1)[..., axes]) / _rms(theta[..., axes]),
+            *(float(inside[..., axes].mean()) for inside in covered),
         )
 
 
@@ -159,8 +161,8 @@ def spread_of_theta(model: StrainPathEnsemble, paths: Paths, std: np.ndarray) ->
     features = model.bank.features(paths.inputs, paths.strain)
     sigma = model.scatter.std(paths.inputs, features.plastic_strain, features.utilisation)
     slower = paths.inputs[:, 0, None, None] * features.utilisation[..., None]
-    found: np.ndarray = np.sqrt(std**2 - (model.model_error * sigma) ** 2 / slower)
-    return found
+    std_theta: np.ndarray = np.sqrt(std**2 - (model.model_error * sigma) ** 2 / slower)
+    return std_theta
 
 
 def _rms(values: np.ndarray) -> float:
@@ -206,9 +208,9 @@ def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
         for count in sorted(counts, reverse=True)  # the slowest first
         for number in range(min(draws, len(study.random_paths) // count))
     ]
-    found = list(zip(calls, side_by_side(draw, calls), strict=True))
+    judged = list(zip(calls, side_by_side(draw, calls), strict=True))
     by_count = {
-        count: over_repeats([errors for call, errors in found if call[1] == count])
+        count: over_repeats([errors for call, errors in judged if call[1] == count])
         for count in sorted(counts)
     }
     return {name: {n: errors[name] for n, errors in by_count.items()} for name in study.references}

@@ -38,8 +38,8 @@ def main(folder: Path) -> None:
     for field in ("as printed", *FIELDS, WORKERS):
         if field != "as printed":
             procedure = replace(procedure, **{field: getattr(published, field)})
-        given = cases, test_set, theta, settings, procedure
-        rows = score_rows(repeated(train, *given, seed=0, repeats=SEEDS))
+        arguments = cases, test_set, theta, settings, procedure
+        rows = score_rows(repeated(train, *arguments, seed=0, repeats=SEEDS))
         print(field if field == "as printed" else f"+ {field}")
         for name, row in rows.items():
             numbers = (getattr(row, score) for score in SCORES)

@@ -134,8 +134,8 @@ def rves(folder: Path, n_coarse: int = 100, n_fine: int = 12, timed: int = 10) -
         samples = [design.sample(i) for i in range(timed)]
         fe_data.solve_rve(samples[0].inputs, settings, seed=samples[0].seed)  # loads compiled code
         start = time.process_time()
-        for each in samples:
-            fe_data.solve_rve(each.inputs, settings, seed=each.seed)
+        for sample in samples:
+            fe_data.solve_rve(sample.inputs, settings, seed=sample.seed)
         print(f"{name}: {(time.process_time() - start) / timed:.2f} s for one RVE")
     cheap, fine = ((table.inputs, table.outputs) for table in tables)
     truth = [fe_data.load_table(fe_data.shipped_table(name)) for name in TEST]

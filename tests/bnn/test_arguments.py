@@ -223,7 +223,7 @@ MESSAGES = {
     "noise of each row": (
         ([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.5]),
         {"noise": [0.1, 0.1, 0.2]},
-        r"noise has 3 entries: must be one, or 1; for each row give fit\(X, y, noise_std=",
+        r"noise has 3 entries: must be a number, or have one per output, 1; for each row give fit",
     ),
 }
 

@@ -104,7 +104,7 @@ def test_the_posterior_moves_with_its_data(opened, width):
 
     page = opened(built("docs/interactive.html"), width, "light")
     find = page.driver.find_element
-    find("id", "tab-cell").send_keys(Keys.ARROW_RIGHT)
+    find("id", "tab-rve").send_keys(Keys.ARROW_RIGHT)
     curve = "return document.querySelector('svg.line polyline.mean').getAttribute('points')"
     seen = [page.run(curve)]
     point = find("css selector", "svg.line circle:last-of-type")
@@ -124,3 +124,21 @@ def test_the_page_computes_what_python_does(opened):
     page = opened(built("docs/interactive.html"), 1280, "light")
     read = "const model = JSON.parse(document.getElementById('surrogate').textContent);"
     check_answer(page.run(f"{read}{QUESTION}; return answer;"))
+
+
+def test_a_search_finds_and_nothing_is_loaded_from_elsewhere(opened):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    page = opened(built("search.html"), 1280, "light")
+    page.driver.get(f"{built('search.html').as_uri()}?q=GPRegressor")
+    hits = "return document.querySelectorAll('#search-results li, ul.search li').length"
+    blocked = page.driver.execute_async_script(
+        """
+        const done = arguments[0];
+        document.addEventListener("securitypolicyviolation", (event) => done(event.blockedURI));
+        setTimeout(() => done(null), 5000);
+        new Image().src = "https://example.org/picture.png";
+        """
+    )
+    assert blocked == "https://example.org/picture.png"
+    WebDriverWait(page.driver, 10).until(lambda _: page.run(hits) > 10)

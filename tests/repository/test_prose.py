@@ -13,6 +13,12 @@ notebooks = ["*.ipynb"]
 modules = ["*.py"]
 [longer_pages]
 "long.md" = 60
+[code]
+vague_names = ["found", "part"]
+modules = ["code/*.py"]
+unread = ["code/old.py"]
+[code.allowed]
+"code/setting.py" = ["part"]
 [words]
 "truth tables?" = "reference data"
 [allowed]
@@ -37,11 +43,14 @@ CELLS = [
 def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     page = "# A truth table in a heading is not read\n\nOne two three four five six seven.\n"
-    code = "```\na truth table of one two three four five six seven eight\n```\n| a truth table |\n"
+    code = "```\na truth table of one two three four five six seven eight\n```\n"
+    code += "\n    one two three four five six seven eight\n\n"
+    table = "| One two three four five six seven. | = 1 ± 2 ± 3 ± 4 |\n"
     pages = {
         "page.md": page + "- Two truth tables.\n" + "Word.\n\n" * 40,
         "long.md": "This one may have more words than six.\n" + "Word.\n\n" * 40,
         "code.md": code,
+        "table.md": table,
         "module.py": f'def f():\n    """{DOCSTRING}"""\n',
     }
     for name, text in pages.items():
@@ -50,11 +59,43 @@ def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     cells.append({"cell_type": "code", "source": "# " + "word " * 20})
     (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
     found = prose.check(tmp_path, tmp_path / "rules.toml")
-    files = ["page.md"] * 3 + ["cells.ipynb"] * 3 + ["module.py"]
+    files = ["page.md"] * 3 + ["table.md"] + ["cells.ipynb"] * 3 + ["module.py"]
     assert [each.split(":")[0] for each in found] == files
-    parts = "of 7 words|reference| words, at|reference|of 10 words|of 10 words|reference"
+    parts = "of 7 words|reference| words, at|of 7 words|reference|of 10 words|of 10 words|reference"
     for fault, part in zip(found, parts.split("|"), strict=True):
         assert part in fault
+
+
+VAGUE = """import found
+
+class _Part:
+    def __init__(self, part):
+        self.found = part
+        self.length = len(found.name(part=2))
+
+def parts(rows):
+    for found in rows:
+        yield [part for part in found]
+"""
+
+
+def test_names_that_say_nothing_are_found_where_they_are_defined_except_in_unread_files(tmp_path):
+    """Uses of a name, keywords of calls and longer names may stay."""
+    (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
+    (tmp_path / "code").mkdir()
+    for name in ("new", "old"):
+        (tmp_path / "code" / f"{name}.py").write_text(VAGUE, encoding="utf-8")
+    (tmp_path / "code" / "setting.py").write_text("part = 1\nfound = 2\n", encoding="utf-8")
+    places = [fault.split(": ")[:2] for fault in prose.check(tmp_path, tmp_path / "rules.toml")]
+    wanted = {
+        ("code/new.py:3", "_Part"),
+        ("code/new.py:4", "part"),
+        ("code/new.py:5", "found"),
+        ("code/new.py:9", "found"),
+        ("code/new.py:10", "part"),
+        ("code/setting.py:2", "found"),
+    }
+    assert {(place, fault.split("'")[1]) for place, fault in places} == wanted
 
 
 def test_the_prose_of_the_project_passes():

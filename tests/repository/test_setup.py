@@ -193,57 +193,138 @@ SOURCE = {
 }
 
 
-def wheel(folder):
-    """Write an empty package as a wheel, and return its hash."""
-    path = folder / "tiny-1.0-py3-none-any.whl"
+def wheel(folder, name, version):
+    """Write a package of one empty module as a wheel, and return its hash."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("tiny.py", "")
-        information = "tiny-1.0.dist-info"
+        archive.writestr(f"{name}_was_installed.py", "")
+        information = f"{name}-{version}.dist-info"
         archive.writestr(
-            f"{information}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"
+            f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         )
         archive.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr(f"{information}/RECORD", "")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def source_distribution(folder, marker):
+def source_distribution(folder, name, version):
     """Write a package whose code would run when pip looks at it, and return its hash."""
-    path = folder / "tiny-1.0.tar.gz"
+    path = folder / f"{name}-{version}.tar.gz"
+    marker = str(folder / "executed")
     with tarfile.open(path, "w:gz") as archive:
-        for name, text in SOURCE.items():
-            content = text.replace("{marker!r}", repr(str(marker))).encode()
-            entry = tarfile.TarInfo(f"tiny-1.0/{name}")
+        for member, text in SOURCE.items():
+            content = text.replace("{marker!r}", repr(marker)).encode()
+            entry = tarfile.TarInfo(f"{name}-{version}/{member}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("kind", "listed", "refusal"),
-    [
-        ("wheel", "itself", ""),
-        ("wheel", "another file", "pip could not install the Python packages"),
-        ("wheel", "nothing", "tiny==1.0 has no hash in hashes.txt"),
-        ("source", "itself", "pip found no wheels of the Python packages"),
-    ],
-)
-def test_only_wheels_with_a_listed_hash_are_installed(conda, bare_python, kind, listed, refusal):
-    """Without a network: pip finds the package in a folder."""
-    index = conda / "index"
-    index.mkdir()
-    marker = conda / "executed"
-    digest = wheel(index) if kind == "wheel" else source_distribution(index, marker)
+def without_a_network(sandbox, route, python):
+    """Give the sandbox one way to an environment, and a folder as the index of pip."""
+    programs = sandbox.parent / "programs"
+    program(sandbox / "interpreter", f'#!/bin/sh\nexec "{python}" "$@"\n')
+    if route == "conda":
+        program(programs / "conda", CONDA)
+    if route == "active":
+        program(programs / "python3", f'#!/bin/sh\nexec "{python}" "$@"\n')
+    if route == "apt":
+        for name in ("apt-get", "dpkg-query"):
+            program(programs / name, "#!/bin/sh\necho ok installed\n")
+        # Debian's Python: it makes an environment, here with the interpreter of the sandbox.
+        program(sandbox / "debian", '#!/bin/sh\n[ "$2" = venv ] || exit 0\n' + MAKE_VENV)
+        recipe = (sandbox / "setup.sh").read_text(encoding="utf-8")
+        debian = recipe.replace("system_python=/usr/bin/python3", "system_python=./debian")
+        assert debian != recipe
+        (sandbox / "setup.sh").write_text(debian, encoding="utf-8")
+    index = sandbox / "index" / "index.html"
+    index.parent.mkdir()
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": index.as_uri(), "PIP_NO_CACHE_DIR": "1"}
+
+
+def add_to_index(index, kind, name, version, is_hashed=True):
+    """Put a file beside the page of links that stands for an index, and return its hash."""
+    write, file = {
+        "wheel": (wheel, f"{name}-{version}-py3-none-any.whl"),
+        "source": (source_distribution, f"{name}-{version}.tar.gz"),
+    }[kind]
+    digest = write(index, name, version)
+    fragment = f"#sha256={digest}" if is_hashed else ""
+    with (index / "index.html").open("a", encoding="utf-8") as page:
+        page.write(f'<a href="{file}{fragment}">{file}</a>\n')
+    return digest
+
+
+MAKE_VENV = 'mkdir -p "$4/bin" && cp interpreter "$4/bin/python"\n'
+NO_FILE = "pip found no wheels of the Python packages"
+NOT_INSTALLED = "pip could not install the Python packages"
+NOT_DOWNLOADED = "pip could not download the Python packages"
+NO_HASH = "{name}=={version} has no hash in hashes.txt"
+# file, hash in the list, refusal by conda and by an active environment, refusal by apt
+FILES = [
+    ("wheel", "itself", "", ""),
+    ("wheel", "another file", NOT_INSTALLED, NOT_DOWNLOADED),
+    ("wheel", "nothing", NO_HASH, NOT_INSTALLED),
+    ("source", "itself", NO_FILE, NOT_DOWNLOADED),
+    ("source", "nothing", NO_FILE, NOT_INSTALLED),
+]
+TORCH_FILES = [
+    ("2.0", "wheel", "itself", "", ""),
+    ("2.0", "wheel", "another file", NOT_INSTALLED, NOT_DOWNLOADED),
+    ("2.0", "wheel", "nothing", NO_HASH, NOT_INSTALLED),
+    ("2.0+cpu", "wheel", "nothing", "", ""),
+    ("2.0", "source", "itself", NO_FILE, NOT_DOWNLOADED),
+    ("2.0+cpu", "source", "nothing", NO_FILE, NOT_DOWNLOADED),
+]
+CASES = [
+    *(("tiny", "1.0", *case) for case in FILES),
+    *(pytest.param("torch", *case, marks=pytest.mark.slow) for case in TORCH_FILES),
+]
+ROUTES = [
+    "conda",
+    pytest.param("active", marks=pytest.mark.slow),  # the same function as conda's
+    "apt",
+]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(("name", "version", "kind", "listed", "refusal", "refusal_of_apt"), CASES)
+def test_only_wheels_with_a_listed_hash_are_installed(
+    sandbox, bare_python, route, name, version, kind, listed, refusal, refusal_of_apt
+):
+    """Only a build of PyTorch with a label, which PyPI does not accept, needs no hash."""
+    settings = without_a_network(sandbox, route, bare_python)
+    index = sandbox / "index"
+    digest = add_to_index(index, kind, name, version)
     digests = {"itself": digest, "another file": "0" * 64}
-    lines = [f"tiny==1.0 --hash=sha256:{digests[listed]}\n"] if listed in digests else []
-    (conda / "hashes.txt").write_text("".join(lines), encoding="utf-8")
-    (conda / "constraints.txt").write_text("tiny==1.0\n", encoding="utf-8")
-    project = '[project]\ndependencies = ["tiny"]\noptional-dependencies = {}\n'
-    (conda / "pyproject.toml").write_text(project, encoding="utf-8")
-    program(conda / "interpreter", f'#!/bin/sh\nexec "{bare_python}" "$@"\n')
-    done = setup(conda, PIP_NO_INDEX="1", PIP_FIND_LINKS=index.as_uri(), PIP_NO_CACHE_DIR="1")
+    hashes = {"tiny": "hashes.txt", "torch": "pytorch-hashes.txt"}
+    wanted = {"tiny": "1.0", "torch": "2.0"}
+    for package, file in hashes.items():
+        line = f"{package}=={version} --hash=sha256:{digests.get(listed)}\n"
+        is_listed = package == name and listed in digests
+        (sandbox / file).write_text(line if is_listed else "", encoding="utf-8")
+    if name == "tiny" and route == "apt":
+        add_to_index(index, "wheel", "torch", "2.0+cpu")  # apt has none
+    pins = "".join(f"{package}=={pin}\n" for package, pin in wanted.items())
+    (sandbox / "constraints.txt").write_text(pins, encoding="utf-8")
+    project = f'[project]\ndependencies = ["{name}"]\noptional-dependencies = {{}}\n'
+    (sandbox / "pyproject.toml").write_text(project, encoding="utf-8")
+    message = (refusal_of_apt if route == "apt" else refusal).format(name=name, version=version)
+    done = setup(sandbox, **settings)
     (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
-    assert (packages / "tiny.py").exists() == (not refusal)
-    assert (done.returncode == 0) == (not refusal), done.stderr
-    assert refusal in done.stderr
-    assert not marker.exists()
+    assert (packages / f"{name}_was_installed.py").exists() == (not message), done.stderr
+    assert (done.returncode == 0) == (not message), done.stderr
+    assert message in done.stderr
+    assert not (index / "executed").exists()
+
+
+def test_an_index_without_hashes_is_named(sandbox, bare_python):
+    settings = without_a_network(sandbox, "conda", bare_python)
+    add_to_index(sandbox / "index", "wheel", "torch", "2.0+cpu", is_hashed=False)
+    (sandbox / "constraints.txt").write_text("torch==2.0\n", encoding="utf-8")
+    project = '[project]\ndependencies = ["torch"]\noptional-dependencies = {}\n'
+    (sandbox / "pyproject.toml").write_text(project, encoding="utf-8")
+    done = setup(sandbox, **settings)
+    assert done.returncode == 1
+    assert "the index gives no hash for torch==2.0+cpu" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -12,6 +12,7 @@ mean, or of a kernel whose open parameters are part of η.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -254,7 +255,7 @@ class FamilyDensity:
         parts over steps of three ranges. As f(2 d) - 2 f(d) + f(0) = 2 c d², the latter counts four
         times the variance of such a c: bands are rather too wide.
         """
-        total = squared_curvatures(self.u, self.y)
+        total = self._curvatures_of_data.copy()
         d = 3.0
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             # Var [f(2 d) - 2 f(d) + f(0)] / d⁴ = 2 k0 (3 - 4 φ(d / L) + φ(2 d / L)) / d⁴
@@ -264,6 +265,10 @@ class FamilyDensity:
             # For a long L the sum is below its rounding errors.
             total += 2.0 * np.exp(eta[k0]) * np.maximum(3.0 - 4.0 * near + far, 0.0) / d**4
         return total
+
+    @cached_property
+    def _curvatures_of_data(self) -> Array:
+        return squared_curvatures(self.u, self.y)
 
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
@@ -319,9 +324,11 @@ class FamilyDensity:
         value, solved = self._evidence(root, eta)
         # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹
         inverse = dpotri(root, lower=True, overwrite_c=True)[0]
-        M = np.outer(solved, solved) - inverse
-        # M is valid only on and below its diagonal. Its pairs p < q are in the order of pdist.
-        pairs = squareform(np.tril(M, -1) + np.tril(M, -1).T, checks=False)
+        M = np.outer(solved, solved)
+        M -= inverse.T
+        # M is valid only on and above its diagonal, whose pairs p < q `squareform` reads in the
+        # order of pdist.
+        pairs = squareform(M, checks=False)
         diagonal = np.diag(M).copy()
         slopes = np.zeros_like(eta)
         by_z = np.zeros_like(z)
@@ -335,13 +342,15 @@ class FamilyDensity:
             slopes[L] = -2.0 * np.sum(z * away, axis=0) * squared
             by_z += 2.0 * away * squared
         centred = z - 0.5
-        full = squareform(pairs)
-        full[np.diag_indices(len(z))] = diagonal
+        has_open = self.covariance is not None and bool(self.covariance.hyperpriors)
+        if self.family.trend or has_open:
+            full = squareform(pairs)
+            full[np.diag_indices(len(z))] = diagonal
         if self.family.trend:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
-        if self.covariance is not None and self.covariance.hyperpriors:
+        if self.covariance is not None and has_open:
             pairs_of = self.covariance.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
             slopes[self.open] += self.covariance.mean_slopes(eta[self.open]) @ solved
@@ -403,6 +412,17 @@ class FamilyDensity:
         # y - m = σ² α, and S_ii = σ_i² - σ_i⁴ (Σ⁻¹)_ii
         return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
 
+    def left_out(self, eta: Array) -> Array:
+        """Return y minus its prediction from all other data, in standard deviations, (N,).
+
+        Source: Rasmussen & Williams (2006), equation 5.12.
+        """
+        root = self._root(eta)
+        assert root is not None
+        solved = self._evidence(root, eta)[1]
+        # (y_i - m_i) / s_i = α_i / √(Σ⁻¹)_ii, of mean and deviation without datum i
+        return np.asarray(solved / np.sqrt(np.diag(dpotri(root, lower=True)[0])))
+
     def _warped(self, eta: Array) -> tuple[Array, Array]:
         if self.family.warped:
             return warped(self.u, eta[self.warps])
@@ -442,11 +462,12 @@ class FamilyDensity:
             else:
                 total += size * form.correlation(squares)
             variance += size
-        matrix = squareform(total)
-        centred = z - 0.5
+        matrix = squareform(total, checks=False)
+        if self.family.trend:
+            centred = z - 0.5
+            matrix += UNIFORM * self._trend(eta) * (centred @ centred.T)
         prescribed = self.covariance
-        constant = OFFSET**2 if prescribed is None else prescribed.covariance(eta[self.open])
-        matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
+        matrix += OFFSET**2 if prescribed is None else prescribed.covariance(eta[self.open])
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
         noise = np.maximum(self.variances(eta), least)

@@ -1,7 +1,7 @@
 """Estimation of heavy-tailed noise together with families of Gaussian processes.
 
-Given its precision factor λ_i, the noise of output j of datum i is Gaussian with the variance
-(1 - 2/ν) σ_ij² / λ_i, where λ_i ~ Gamma(ν/2, ν/2). All outputs of a datum share its factor. See
+Datum i has a precision factor λ_i ~ Gamma(ν/2, ν/2). Given λ_i, the noise of its output j is
+Gaussian with the variance (1 - 2/ν) σ_ij² / λ_i. All outputs of a datum share its factor. See
 `tail_updates` for the approximation of the posterior.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bnn._validation import Array
 from bnn.gp.evidence.families import LIMITS, FamilyDensity, NoiseForm
-from bnn.gp.evidence.laplace import Draw, FamilyFit, most_probable
+from bnn.gp.evidence.laplace import THINNED, Draw, FamilyFit, most_probable, some_rows
 from bnn.gp.precision_factors import Tails, tail_updates
 from bnn.noise.student import bound
 
@@ -23,6 +23,10 @@ ODDS = 10.0  # prior odds of constant to input-dependent noise, and of Gaussian 
 TAIL_ROUNDS = 4
 TAIL_STEPS = 8
 TAIL_SEARCH = 12
+# Above THINNED data, heavy tails are first tried on so many rows chosen at random, and on the rows
+# that lie farther than OUTLYING standard deviations from what all others predict, at most MOST_OUT.
+OUTLYING = 4.0
+MOST_OUT = 30
 AVERAGED_STEPS = 30  # most updates of the factors under all components
 AVERAGED_TOLERANCE = 1e-3  # change of the logarithm of a variance at which these updates end
 
@@ -54,11 +58,15 @@ def student_noise(
     always: bool = False,
     known: Sequence[Array] | None = None,
     freedom: float | None = None,
+    seed: int | None = 0,
 ) -> tuple[list[FamilyFit], list[OutputNoise]]:
     """Return fits and noises of all outputs with heavy tails, if these are more probable.
 
     A function that follows outliers does not reveal them. So a second search starts at the medians
     of the hyperprior, which describe smooth functions. The search with the larger bound is used.
+
+    Above THINNED data some rows are searched first. Their gain in log density, times the ratio of
+    the numbers of rows, decides whether all rows are searched, from the result for these rows.
 
     Args:
         fits: The fit of one family for each output.
@@ -66,13 +74,18 @@ def student_noise(
         always: Whether to return heavy tails even if Gaussian noise is more probable.
         known: σ² of the data, (N,) for each output; None estimates their size.
         freedom: ν if it is known.
+        seed: Seed of the choice of rows.
 
     Returns:
         The fits and the noise of each output; the given ones if Gaussian noise is more probable.
     """
-    starts = [list(fits), [replace(fit, eta=fit.density.centre) for fit in fits]]
-    searches = [_with_tails(start, known, freedom) for start in starts]
-    heavy, tails, log_bound = max(searches, key=lambda search: search[2])
+    starts = _starts(fits)
+    if not always and len(fits[0].density.y) > THINNED:
+        some, gain = _of_some_rows(fits, seed)
+        if not gain > np.log(ODDS):
+            return list(fits), list(noises)
+        starts = [[replace(fit, eta=of.eta) for fit, of in zip(fits, some, strict=True)]]
+    heavy, tails, log_bound = _best_with_tails(starts, known, freedom)
     # Densities are compared instead of evidences, because their curvatures are similar.
     gaussian = sum(fit.density.value(fit.eta) for fit in fits)
     if not always and not log_bound > gaussian + np.log(ODDS):
@@ -85,6 +98,38 @@ def student_noise(
         slopes = slopes if slopes.size else np.zeros_like(noise.slopes)
         with_tails.append(OutputNoise(level, slopes, density.variances(fit.eta), tails))
     return heavy, with_tails
+
+
+def _starts(fits: Sequence[FamilyFit]) -> list[list[FamilyFit]]:
+    """Return the fits, and the same at the medians of the hyperprior."""
+    return [list(fits), [replace(fit, eta=fit.density.centre) for fit in fits]]
+
+
+def _of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[FamilyFit], float]:
+    """Return fits of some rows under heavy tails, and the gain in log density expected of all."""
+    N = len(fits[0].density.y)
+    away = np.max([np.abs(fit.density.left_out(fit.eta)) for fit in fits], axis=0)
+    farthest = np.argsort(-away, kind="stable")[:MOST_OUT]
+    outlying = farthest[away[farthest] > OUTLYING]
+    rows = np.union1d(some_rows(N, THINNED, seed), outlying)
+    some = []
+    for fit in fits:
+        density = fit.density.thinned(rows)
+        eta = most_probable(density, [fit.eta], TAIL_SEARCH)
+        some.append(replace(fit, density=density, eta=eta))
+    gaussian = sum(fit.density.value(fit.eta) for fit in some)
+    heavy, _, log_bound = _best_with_tails(_starts(some))
+    return heavy, (log_bound - gaussian) * N / len(rows)
+
+
+def _best_with_tails(
+    starts: Sequence[list[FamilyFit]],
+    known: Sequence[Array] | None = None,
+    freedom: float | None = None,
+) -> tuple[list[FamilyFit], Tails, float]:
+    """Return the result of `_with_tails` with the largest bound, of those from several starts."""
+    searches = [_with_tails(start, known, freedom) for start in starts]
+    return max(searches, key=lambda search: search[2])
 
 
 def _with_tails(
@@ -136,7 +181,7 @@ def averaged_tails(
 ) -> tuple[list[list[Draw]], list[Array], list[OutputNoise]]:
     """Find the precision factors under all components, with fixed posterior weights.
 
-    Factors from a single fit would favour the components that resemble it: good data far from that
+    Factors from a single fit would favour the components that resemble it. Good data far from that
     fit would count as outliers, and components near these data would lose their weights. So q(λ_i)
     uses the mean of (y_i - f_i)² over all components. ν and the level of the noise are estimated
     with the factors. No update lowers the bound of log p(y) for these weights.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.special import logsumexp, softmax
 from scipy.stats import chi2, multivariate_t, norm, qmc
 
@@ -24,11 +24,13 @@ from bnn.gp.hyperparameters import AROUND, check_points, noticeable, representat
 from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
-TOLERANCE = float(1e7 * np.finfo(float).eps)  # relative change at which a search ends
+TOLERANCE = 1e-7  # relative change at which a search ends
 STARTS = 8  # draws from the hyperprior for a random start, which is the best of them
 NEAR = 0.5  # scales the hyperprior's deviations for starts nearer to its median
 THINNED = 300  # most data from which H is computed
 STEP = 1e-3  # of the differences of gradients that give H
+FIRST_STEPS = 15  # steps of searches from several starts, before only the best is continued
+LAST_STEPS = 6  # most steps of a search with all data, after one with THINNED data
 WORK = 2e7  # number of draws from a posterior, times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
 # The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
@@ -66,6 +68,8 @@ class FamilyFit:
     def refitted(self, density: FamilyDensity, seed: int | None, steps: int = STEPS) -> "FamilyFit":
         """Return the fit of another density, whose search starts at the η* of this one."""
         start = density.start_from(self.density, self.eta)
+        if len(density.y) > THINNED:
+            steps = min(steps, LAST_STEPS)
         return approximated(density, most_probable(density, [start], steps), seed)
 
 
@@ -94,18 +98,44 @@ def most_probable(
         return (-value, -gradient) if np.isfinite(value) else (1e10, np.zeros_like(eta))
 
     box = density.limits
-    found = [
-        minimize(
-            negative,
-            np.clip(start, *box.T),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=box,
-            options={"maxiter": steps, "ftol": tolerance},
-        )
-        for start in starts
-    ]
-    return np.asarray(min(found, key=lambda result: result.fun).x)
+
+    def search(start: Array, steps: int) -> OptimizeResult:
+        options = {"maxiter": steps, "ftol": tolerance}
+        start = np.clip(start, *box.T)
+        return minimize(negative, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+
+    if len(starts) == 1 or steps <= FIRST_STEPS:
+        ends = [search(start, steps) for start in starts]
+    else:
+        ends = [search(start, FIRST_STEPS) for start in starts]
+        ends.append(search(min(ends, key=_value).x, steps))
+    return np.asarray(min(ends, key=_value).x)
+
+
+def _value(result: OptimizeResult) -> float:
+    return float(result.fun)
+
+
+def most_probable_of_many(
+    density: FamilyDensity, starts: Sequence[Array], seed: int | None
+) -> Array:
+    """Return `most_probable`, above THINNED data by a search with some of them.
+
+    A few steps with all data follow.
+
+    Args:
+        density: log p(y, η) with its gradient.
+        starts: Starts of the searches, (m,) each.
+        seed: Seed of the choice of data.
+
+    Returns:
+        η, (m,).
+    """
+    N = len(density.y)
+    if N <= THINNED:
+        return most_probable(density, starts)
+    of_some = most_probable(density.thinned(some_rows(N, THINNED, seed)), starts)
+    return most_probable(density, [of_some], LAST_STEPS)
 
 
 def further_starts(
@@ -154,10 +184,11 @@ def some_rows(n: int, most: int, seed: int | None) -> Ints:
 
 
 def curvature(density: FamilyDensity, best: Array) -> Array:
-    """Return -∂² log p / ∂η² by central differences of the gradient, (m, m)."""
+    """Return -∂² log p / ∂η² by differences of the gradient, (m, m), not symmetric."""
     steps = STEP * np.eye(len(best))
-    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
-    return np.array(rows) / (2.0 * STEP)
+    there = density(best)[1]
+    rows = [there - density(best + step)[1] for step in steps]
+    return np.array(rows) / STEP
 
 
 @dataclass
@@ -354,11 +385,11 @@ def components(
 ) -> tuple[list[Draw], Array, Array]:
     """Return a few draws that represent the posteriors of several families in a MixturePrior.
 
-    Given the data, their mixture has about the same means and variances of f as all draws together,
-    in a box that is `around` times as wide as the data.
+    Given the data, their mixture has about the same means and variances of f as all draws together.
+    This holds in a range of the inputs `around` times as wide as the data.
 
     Returns:
-        `most` draws, their posterior weights, (most,), and log p(y | η) of each, (most,).
+        At most `most` draws, their posterior weights, (k,), and log p(y | η) of each, (k,).
     """
     every = posterior_draws(fits, seed, check_points(fits[0].density.u, around))
     numbers, posterior = representatives(every.moments, every.logs, most)

@@ -250,7 +250,9 @@ def _fit_all(
             noises = [search.noise for search in searches]
             sizes = None if estimated else [noise.variances for noise in noises]
             freedom = known.df if isinstance(known, StudentNoise) else None
-            bests, noises = student_noise(bests, noises, kind is not None, sizes, freedom)
+            always = kind is not None
+            seed = searches[0].data.seed
+            bests, noises = student_noise(bests, noises, always, sizes, freedom, seed)
             for i, search in enumerate(searches):
                 search.best, search.noise = bests[i], noises[i]
         for search in searches:
@@ -266,6 +268,9 @@ def _fit_all(
             bar.update()
         if estimated and most is not None and searches[0].noise.tails is not None:
             _average_tails(searches)
+        size = max(len(search.draws) for search in searches)
+        for search in searches:
+            search.extend_to(size)
 
 
 def _average_tails(searches: Sequence[OutputSearch]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from bnn._validation import Array
 from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
@@ -18,8 +18,9 @@ from bnn.gp.evidence.laplace import (
     approximated,
     components,
     further_starts,
+    limited,
     most_probable,
-    posterior_draws,
+    most_probable_of_many,
 )
 from bnn.gp.evidence.output_data import FEW, OutputData, few_for_inputs
 from bnn.gp.kernels import RBF, Matern32, Matern52
@@ -34,6 +35,7 @@ SPARSE_STARTS = 4
 REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
 NEGLIGIBLE = 0.05  # input-dependent noise of a smaller probability is left out
+LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
 
@@ -123,7 +125,7 @@ class OutputSearch:
             if not starts or len(data.u) <= FEW:
                 near = SPARSE_STARTS if family.sparse and not starts else 0
                 starts += further_starts(density, self._restarts, near, seed)
-            fits.append(approximated(density, most_probable(density, starts), seed))
+            fits.append(approximated(density, most_probable_of_many(density, starts, seed), seed))
             step()
         return fits
 
@@ -169,12 +171,19 @@ class OutputSearch:
         """Take a few draws that represent the posteriors of all likely families.
 
         Args:
-            most: Number of components.
+            most: Most components.
             around: Width of the box in which they represent all draws, relative to the data.
         """
         self.draws, self.weights, self.evidences = components(
             self.fits, most, self.data.seed, around
         )
+
+    def extend_to(self, size: int) -> None:
+        """Repeat components, with weight zero, until there are `size`, as for other outputs."""
+        numbers = np.resize(np.arange(len(self.draws)), size)
+        self.draws = [self.draws[s] for s in numbers]
+        self.evidences = self.evidences[numbers]
+        self.weights = np.concatenate([self.weights, np.zeros(size - len(self.weights))])
 
 
 def _log_evidence(fit: FamilyFit) -> float:
@@ -225,7 +234,7 @@ def _gaussian_noise(
     """
     best = max(families, key=_log_evidence)
     noise = best.density.noise_form
-    variances, _ = _average_noise(families, seed)
+    variances, _ = _average_noise(families)
     slopes = np.zeros(basis.shape[1])
     sloped = best
     share = 0.0
@@ -235,7 +244,7 @@ def _gaussian_noise(
         share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
     if share > NEGLIGIBLE or kind == "heteroscedastic":
         # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
-        sloped_variances, sloped_slopes = _average_noise([sloped], seed)
+        sloped_variances, sloped_slopes = _average_noise([sloped])
         variances = share * sloped_variances + (1.0 - share) * variances
         slopes = share * sloped_slopes
     # log σ_i = level + β·b_i, where b_i have a mean of zero
@@ -244,11 +253,41 @@ def _gaussian_noise(
     return sloped if share > 0.5 else best, OutputNoise(level, slopes, total)
 
 
-def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
-    """Return the means over all draws of σ_i² of unknown noise for r = 1, (N,), and of β, (p,)."""
-    every = posterior_draws(fits, seed)
-    weights = np.exp(every.logs)
-    # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β
-    variances = np.array([density.unit_variances(eta) for density, eta in every.draws])
-    slopes = np.array([eta[density.slopes] for density, eta in every.draws])
-    return np.asarray(weights @ variances), np.asarray(weights @ slopes)
+def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:
+    """Return the means over families of σ_i² of unknown noise for r = 1, (N,), and of β, (p,).
+
+    The families are weighted by their evidence, by Laplace's approximation.
+    """
+    averages = [_noise_of_family(fit) for fit in fits]
+    evidences = np.concatenate(limited(fits, [np.array([fit.log_evidence]) for fit in fits]))
+    weights = softmax(evidences)
+    # E σ_i² = Σ_m w_m E[σ_i² | family m], and likewise E β
+    variances = weights @ np.array([of_family for of_family, _ in averages])
+    slopes = weights @ np.array([of_family for _, of_family in averages])
+    return np.asarray(variances), np.asarray(slopes)
+
+
+def _noise_of_family(fit: FamilyFit) -> tuple[Array, Array]:
+    """Return the means of σ_i² of unknown noise for r = 1, (N,), and of β, (p,), of one family.
+
+    Given the level log σ², the other hyper-parameters have a normal distribution, by Laplace's
+    approximation: its mean is linear in the level, and its covariance is the same for all levels.
+    The posterior of the level itself is proportional to the density at these means. A sum over
+    LEVELS, in its standard deviations, replaces the integral over it.
+    """
+    density, best = fit.density, fit.eta
+    basis = density.noise_form.basis
+    assert basis is not None
+    covariance = np.linalg.inv(fit.hessian)
+    level = density.noise.start
+    deviation = np.sqrt(covariance[level, level])
+    along = covariance[:, level] / deviation  # change of E η per standard deviation of the level
+    points = best + LEVELS[:, None] * along
+    weights = softmax([density.value(eta) for eta in points])
+    # Cov[β | level] = C_ββ - C_βl C_lβ / C_ll
+    left = covariance[density.slopes, density.slopes]
+    left = left - np.outer(along[density.slopes], along[density.slopes])
+    # E exp(2 β·b) = exp(2 b·E β + 2 bᵀ Cov β b)
+    growth = np.exp(2.0 * np.einsum("np,pq,nq->n", basis, left, basis))
+    variances = weights @ np.array([density.unit_variances(eta) for eta in points])
+    return variances * growth, weights @ points[:, density.slopes]

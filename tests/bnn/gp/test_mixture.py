@@ -127,3 +127,12 @@ def test_predictions_evaluate_each_covariance_with_the_data_once(noise, monkeypa
     assert sizes == [(len(X_NEW), len(X))] * different
     np.testing.assert_allclose(mean, model.predict(X_NEW), rtol=1e-12)
     assert covariance.shape == (len(X_NEW), 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "named"), [([1.2, -0.2], r"weights = -0\.2"), ([0.7, 0.7], r"weights sum to 1\.4")]
+)
+def test_weights_that_are_no_probabilities_are_named(weights, named):
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 0.5))
+    with pytest.raises(ValueError, match=named + ": must be >= 0 and sum to 1"):
+        MixturePrior([prior, prior], weights)

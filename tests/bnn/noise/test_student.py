@@ -160,3 +160,9 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
     assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(each).sum())
     gaussian = replace(noise, df=np.inf)
     assert metrics.elppd(Y, samples, gaussian) == metrics.elppd(Y, samples, FULL)
+
+
+@pytest.mark.parametrize("df", [-1.0, 0.0, 2.0, np.nan, 1e300, True, "4"])
+def test_degrees_of_freedom_without_a_variance_are_refused(df):
+    with pytest.raises(ValueError, match=r"^df = .*: must be .*> 2"):
+        StudentNoise(0.1, df)

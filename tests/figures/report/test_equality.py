@@ -89,8 +89,8 @@ def test_what_differs_is_named(compared):
     ],
 )
 def test_one_bit_or_a_missing_number_differs(compared, rows, differing):
-    (part,) = compared(metrics(rows=rows, provenance=other_provenance())).parts
-    assert part.differing == differing
+    (file,) = compared(metrics(rows=rows, provenance=other_provenance())).files
+    assert file.differing == differing
 
 
 def test_simulated_tables_count(compared, tmp_path):
@@ -126,7 +126,7 @@ def test_the_committed_full_run_is_read_from_git(monkeypatch, tmp_path):
     changed["repeats"] += 1
     (tmp_path / "02_example_1d.json").write_text(json.dumps(changed), encoding="utf-8")
     found = agreement(tmp_path, committed, {})
-    assert [(part.name, part.differing) for part in found.parts] == [("02_example_1d", 1)]
+    assert [(file.name, file.differing) for file in found.files] == [("02_example_1d", 1)]
     assert changed["claims"][0]["id"] in found.verdicts[0]
     monkeypatch.setattr(equality, "ROOT", tmp_path)  # without git
     shutil.copy(path, tmp_path)

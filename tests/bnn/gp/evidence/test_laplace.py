@@ -8,10 +8,12 @@ from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.laplace import (
     approximated,
     most_probable,
+    most_probable_of_many,
     posterior_draws,
     tempered,
     updated,
 )
+from bnn.gp.evidence.search import _noise_of_family
 
 
 def test_laplace_s_evidence_is_the_integral():
@@ -82,3 +84,35 @@ def test_further_data_update_weights_as_far_as_as_many_count():
     assert np.all(np.diff(found) > 0.0)
     few = np.array([0.5, 0.5, 0.0])
     np.testing.assert_allclose(updated(few, np.array([0.0, 99.0, 99.0])), few, atol=1e-12)
+
+
+def noisy_sine(n, noise=0.1):
+    """Return the density of an RBF and constant noise for a sine of one input."""
+    u = np.linspace(0.0, 1.0, n)[:, None]
+    y = np.sin(6.0 * u[:, 0]) + noise * np.random.default_rng(1).standard_normal(n)
+    y = (y - y.mean()) / y.std()
+    return FamilyDensity(Family((bnn.RBF,)), u, y, NoiseForm.constant(np.ones(n)))
+
+
+def test_the_noise_of_a_family_is_the_mean_over_draws():
+    """σ² from a sum over its levels, against importance sampling of all hyper-parameters."""
+    density = noisy_sine(25)
+    fit = approximated(density, most_probable(density, [density.centre]), 0)
+    every = posterior_draws([fit], 0)
+    exact = np.exp(every.logs) @ [density.unit_variances(eta)[0] for eta in points_of(every)]
+    variances, slopes = _noise_of_family(fit)
+    np.testing.assert_allclose(variances, exact, rtol=0.1)
+    assert slopes.size == 0
+    assert exact > 1.05 * density.unit_variances(fit.eta)[0]  # the most probable one is smaller
+
+
+def points_of(every):
+    return [eta for _, eta in every.draws]
+
+
+def test_a_search_with_some_data_ends_near_the_maximum_for_all():
+    """Within a tenth of a nat of a search with all 600 data, which takes longer."""
+    density = noisy_sine(600, noise=0.3)
+    eta = most_probable_of_many(density, [density.centre], 0)
+    best = most_probable(density, [density.centre])
+    assert density.value(eta) == pytest.approx(density.value(best), abs=0.1)

@@ -7,8 +7,8 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rves", type=int, default=50, help="number of simulated RVEs")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--jobs", type=int, default=2, help="simulation processes")
-parser.add_argument("--data", type=Path, default=Path("data/cells"), help="dataset folder")
-parser.add_argument("--out", type=Path, default=Path("cells.png"), help="figure")
+parser.add_argument("--data", type=Path, default=Path("data/rves"), help="dataset folder")
+parser.add_argument("--out", type=Path, default=Path("rves.png"), help="figure")
 options = parser.parse_args()
 
 # Imported after the options are parsed, so that --help is fast.
@@ -30,10 +30,10 @@ def mean_field(X):
     return fe_data.mean_field(X, settings, outputs=["b_eff_MPa", "E_eff_GPa"])
 
 
-known = {"mean": mean_field, "mean_features": ()}
+trend = {"mean": mean_field, "mean_features": ()}
 # The noise is the scatter between microstructures, which grows with the volume fraction.
-noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
-model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
+noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **trend)
+model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **trend), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, include_noise=True)
 for name, m, s in zip(names, mean[0], std[0], strict=True):
     print(f"a new RVE: {name} {m:.1f} ± {2 * s:.1f}")

@@ -26,7 +26,7 @@ def strain_operators(element: str, h: float) -> Floats:
     (1, 1), (0, 1).
     """
     g = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)
-    x, y = (each.ravel() for each in np.meshgrid(g, g))
+    x, y = (axis.ravel() for axis in np.meshgrid(g, g))
     dx = np.array([y - 1, 1 - y, y, -y]).T / h
     dy = np.array([x - 1, -x, x, 1 - x]).T / h
     B = np.zeros((len(dx), 4, 8))
@@ -41,12 +41,12 @@ def strain_operators(element: str, h: float) -> Floats:
     return B
 
 
-class PixelCell:
+class PixelRVE:
     """The equations of a periodic grid of n × n pixels, for `load_stepping.IncrementalRVE`."""
 
     def __init__(self, n: int, m: Microstructure, inputs: Inputs, settings: Settings, element: str):
         h = 1.0 / n
-        i, j = (each.ravel() for each in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
+        i, j = (axis.ravel() for axis in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
         gap = (np.column_stack([i, j]) + 0.5)[:, None] * h - m.centres
         gap -= np.round(gap)
         self.in_matrix = (np.hypot(*gap.transpose(2, 0, 1)) > m.radii).all(axis=1)
@@ -61,10 +61,10 @@ class PixelCell:
         nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
         self.mu = E / (2 * (1 + nu))
         self.kappa = E / (3 * (1 - 2 * nu))
-        given = settings.sigma_y0_MPa, inputs.b_m_MPa, inputs.c_m
-        self.reference_law = Law(*given, settings.hardening)
+        parameters = settings.sigma_y0_MPa, inputs.b_m_MPa, inputs.c_m
+        self.reference_law = Law(*parameters, settings.hardening)
         mu = float(self.mu[self.in_matrix][0, 0])
-        self.law = j2_law(mu, 0.0, *given)
+        self.law = j2_law(mu, 0.0, *parameters)
         self.n = 2 * n * n
         indptr, indices, (self.slots,) = upper_pattern([self.dofs], n * n)
         grid = np.column_stack([np.repeat(np.arange(n), n), np.tile(np.arange(n), n)]) * h
