@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from fe_data.cli.options import require_writable
 from fe_data.composite.materials import Phases
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
-from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.spacing import require_packable
 from fe_data.progress import shown
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files import writing
