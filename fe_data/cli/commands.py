@@ -103,7 +103,7 @@ def generate(
         list[str] | None,
         Option(
             metavar="NAME",
-            help="with a --material whose fibres debond also compute this strength, a name as for "
+            help="with a --material that can break also compute this strength, a name as for "
             "`rve`; give several options for several strengths",
         ),
     ] = None,
@@ -184,7 +184,7 @@ def rve(
             metavar="NAME",
             help="instead of --loading: load until the RVE breaks, by transverse_tension, "
             "transverse_compression, longitudinal_shear or transverse_shear. The material needs an "
-            "interface",
+            "interface or damage",
         ),
     ] = None,
     drop: options.Drop = 0.2,

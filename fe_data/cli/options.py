@@ -239,7 +239,7 @@ def strength(
     if paths:
         raise ValueError("--strength cannot be combined with --loading")
     if phases is None:
-        raise ValueError("--strength needs --material, with an interface")
+        raise ValueError("--strength needs --material, with an interface or damage")
     phases.require_breakable()
     return [strength_loading(name)]
 

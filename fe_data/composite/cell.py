@@ -122,9 +122,11 @@ class Cell(Short):
         bubbles = self.nodes + np.arange(elements)
         merged = np.append(np.arange(self.nodes), bubbles[-1] + 1)[domain.merged]
         self._elements = np.column_stack([merged[domain.triangles], bubbles])
-        self.parts = [self._part(*each) for each in materials if each[2].any()]
-        self.elastic = [part for part in self.parts if elastic or part.material.is_elastic]
-        self.inelastic = [part for part in self.parts if not (elastic or part.material.is_elastic)]
+        self.parts = [self._part(*entry) for entry in materials if entry[2].any()]
+        self.elastic = [phase for phase in self.parts if elastic or phase.material.is_elastic]
+        self.inelastic = [
+            phase for phase in self.parts if not (elastic or phase.material.is_elastic)
+        ]
         self.interface = self._interface_points(merged) if len(domain.interfaces) else None
         groups = (
             [self._elements]
@@ -141,7 +143,7 @@ class Cell(Short):
         coordinates[merged] = domain.points
         coordinates[bubbles] = domain.points[domain.triangles[:, :3]].mean(axis=1)
         pattern = indptr, indices, coordinates[:-1], self.block, self.size
-        self.damageable = [part for part in self.inelastic if part.material.damage is not None]
+        self.damageable = [phase for phase in self.inelastic if phase.material.damage is not None]
         softens = self.interface is not None or bool(self.damageable)
         self.system = TangentSystem(*pattern, indefinite=softens)
         self._assemble_elastic()
@@ -213,63 +215,63 @@ class Cell(Short):
         """Assemble the constant part of the tangent, and the thermal forces of elastic phases."""
         system = self.system
         self.thermal = np.zeros(self.n + self.size)
-        for part in self.elastic:
-            stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
-            shape = (*part.weights.shape, self.size, self.size)
-            self._add_tangent(part, np.broadcast_to(stiffness, shape))
-            stress = part.material.elasticity.stiffness @ part.material.elasticity.expansion
-            self.thermal += self._force(part, np.broadcast_to(stress[: self.size], shape[:-1]))
+        for phase in self.elastic:
+            stiffness = phase.material.elasticity.stiffness[: self.size, : self.size]
+            shape = (*phase.weights.shape, self.size, self.size)
+            self._add_tangent(phase, np.broadcast_to(stiffness, shape))
+            stress = phase.material.elasticity.stiffness @ phase.material.elasticity.expansion
+            self.thermal += self._force(phase, np.broadcast_to(stress[: self.size], shape[:-1]))
         arrays = (system.values, system.border, system.across, system.macro)
-        self._constant = [each.copy() for each in arrays]
+        self._constant = [array.copy() for array in arrays]
         self.thermal_stress = float(np.linalg.norm(self._held_stress()))
 
     def _held_stress(self) -> Floats:
         """Mean stress (6,) [MPa] that one kelvin causes at zero strain, apart from its sign."""
         stress = np.zeros(6)
-        for part in self.parts:
-            elasticity = part.material.elasticity
-            stress += elasticity.stiffness @ elasticity.expansion * part.weights.sum() / self.area
+        for phase in self.parts:
+            elasticity = phase.material.elasticity
+            stress += elasticity.stiffness @ elasticity.expansion * phase.weights.sum() / self.area
         return stress
 
     def _nodal_force_of_unit_stress(self) -> float:
         """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
         size = np.zeros(self.n + self.block)
-        for part in self.parts:
-            normal = part.B.reshape(*part.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
-            unit = np.abs(np.einsum("mqd,mq->md", normal, part.weights))
-            size += np.bincount(self._dofs(part).ravel(), unit.ravel(), len(size))
+        for phase in self.parts:
+            normal = phase.B.reshape(*phase.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
+            unit = np.abs(np.einsum("mqd,mq->md", normal, phase.weights))
+            size += np.bincount(self._dofs(phase).ravel(), unit.ravel(), len(size))
         return float(np.linalg.norm(size[: self.n])) / self.area
 
-    def _dofs(self, part: Part) -> Ints:
+    def _dofs(self, phase: Part) -> Ints:
         """Indices (m, d) of the displacements of each element; the fixed node has the largest."""
-        return (part.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
-            len(part.nodes), -1
+        return (phase.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
+            len(phase.nodes), -1
         )
 
-    def strain(self, part: Part, x: Floats, temperature: float) -> Floats:
+    def strain(self, phase: Part, x: Floats, temperature: float) -> Floats:
         """Strain (m, q, 6) minus thermal strain at the points of a phase, in Kelvin's notation.
 
         Args:
-            part: Phase.
+            phase: Phase.
             x: (n + k,) unknowns.
             temperature: Temperature change [K].
 
         Returns:
             The strain.
         """
-        u = np.append(x[: self.n], np.zeros(self.block))[self._dofs(part)]
-        strain = np.zeros((*part.weights.shape, 6))
+        u = np.append(x[: self.n], np.zeros(self.block))[self._dofs(phase)]
+        strain = np.zeros((*phase.weights.shape, 6))
         # ε = E + B u - α ΔT
-        strain[..., : self.size] = (part.B @ u[:, :, None]).reshape(*strain.shape[:2], self.size)
+        strain[..., : self.size] = (phase.B @ u[:, :, None]).reshape(*strain.shape[:2], self.size)
         strain[..., : self.size] += x[self.n :]
-        strain -= temperature * part.material.elasticity.expansion
+        strain -= temperature * phase.material.elasticity.expansion
         return strain
 
-    def _force(self, part: Part, stress: Floats) -> Floats:
+    def _force(self, phase: Part, stress: Floats) -> Floats:
         """Internal forces (n + k,) of a stress (m, q, k) in a phase."""
-        weighted = part.weights[..., None] * stress
-        nodal = weighted.reshape(len(part.B), 1, -1) @ part.B  # ∫ Bᵀ σ dV
-        force = np.bincount(self._dofs(part).ravel(), nodal.ravel(), self.n + self.block)
+        weighted = phase.weights[..., None] * stress
+        nodal = weighted.reshape(len(phase.B), 1, -1) @ phase.B  # ∫ Bᵀ σ dV
+        force = np.bincount(self._dofs(phase).ravel(), nodal.ravel(), self.n + self.block)
         return np.append(force[: self.n], weighted.sum(axis=(0, 1)))
 
     def force(
@@ -296,9 +298,9 @@ class Cell(Short):
 
     def add_forces(self, force: Floats, stresses: Mapping[str, Floats]) -> None:
         """Add the forces of stresses (points, 6) in the inelastic phases to forces (n + k,)."""
-        for part in self.inelastic:
-            stress = stresses[part.name][:, : self.size]
-            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
+        for phase in self.inelastic:
+            stress = stresses[phase.name][:, : self.size]
+            force += self._force(phase, stress.reshape(*phase.weights.shape, self.size))
 
     def assemble(self, responses: "Mapping[str, Response | DamagedResponse]") -> None:
         """Assemble the tangent into `system`."""
@@ -306,48 +308,48 @@ class Cell(Short):
         arrays = (system.values, system.border, system.across, system.macro)
         for array, constant in zip(arrays, self._constant, strict=True):
             array[...] = constant
-        for part in self.inelastic:
-            response = responses[part.name]
+        for phase in self.inelastic:
+            response = responses[phase.name]
             if (coupling := response.coupling()) is not None:
-                self._add_coupling(part, *coupling)
+                self._add_coupling(phase, *coupling)
             tangent = response.tangent()
-            self._add_tangent(part, tangent.reshape(*part.weights.shape, self.size, self.size))
+            self._add_tangent(phase, tangent.reshape(*phase.weights.shape, self.size, self.size))
 
     def add_elastic(self, factor: float) -> None:
         """Add a multiple of the elastic stiffness of the inelastic phases to `system`."""
-        for part in self.inelastic:
-            stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
-            shape = (*part.weights.shape, self.size, self.size)
-            self._add_tangent(part, np.broadcast_to(factor * stiffness, shape))
+        for phase in self.inelastic:
+            stiffness = phase.material.elasticity.stiffness[: self.size, : self.size]
+            shape = (*phase.weights.shape, self.size, self.size)
+            self._add_tangent(phase, np.broadcast_to(factor * stiffness, shape))
 
-    def add_viscosity(self, part: Part, viscosity: Floats) -> None:
+    def add_viscosity(self, phase: Part, viscosity: Floats) -> None:
         """Add viscosities (m,) of the elements of a phase, over the time of a step, to `system`."""
-        shape = (*part.weights.shape, self.size, self.size)
+        shape = (*phase.weights.shape, self.size, self.size)
         tangent = viscosity[:, None, None, None] * np.eye(self.size)
-        self._add_tangent(part, np.broadcast_to(tangent, shape))
+        self._add_tangent(phase, np.broadcast_to(tangent, shape))
 
-    def viscous_force(self, part: Part, dx: Floats, viscosity: Floats) -> Floats:
+    def viscous_force(self, phase: Part, dx: Floats, viscosity: Floats) -> Floats:
         """Forces (n + k,) of viscous stresses of a phase in a step dx of the unknowns (n + k,)."""
-        strain = self.strain(part, dx, 0.0)[..., : self.size]
-        return self._force(part, viscosity[:, None, None] * strain)
+        strain = self.strain(phase, dx, 0.0)[..., : self.size]
+        return self._force(phase, viscosity[:, None, None] * strain)
 
-    def _add_coupling(self, part: Part, by_damage: Floats, by_strain: Floats) -> None:
+    def _add_coupling(self, phase: Part, by_damage: Floats, by_strain: Floats) -> None:
         """Add ∂σ/∂d ⊗ ∂d/∂ε of all pairs of points in each element of a phase to the tangent.
 
         Args:
-            part: Phase.
+            phase: Phase.
             by_damage: (m, q, 6) derivative of the stress by the damage of the element.
             by_strain: (m, q, k) derivative of this damage by the strain at each point.
         """
         system = self.system
-        stress = part.weights[..., None] * by_damage[..., : self.size]
+        stress = phase.weights[..., None] * by_damage[..., : self.size]
         # a = Σ w Bᵀ ∂σ/∂d,   b = Σ Bᵀ ∂d/∂ε,   K += a bᵀ
-        m = len(part.weights)
-        a = (stress.reshape(m, 1, -1) @ part.B)[:, 0]
-        b = (by_strain.reshape(m, 1, -1) @ part.B)[:, 0]
+        m = len(phase.weights)
+        a = (stress.reshape(m, 1, -1) @ phase.B)[:, 0]
+        b = (by_strain.reshape(m, 1, -1) @ phase.B)[:, 0]
         mean_a, mean_b = stress.sum(axis=1), by_strain.sum(axis=1)
-        self._add_blocks(part, a[:, :, None] * b[:, None])
-        dofs = self._dofs(part).ravel()
+        self._add_blocks(phase, a[:, :, None] * b[:, None])
+        dofs = self._dofs(phase).ravel()
         for i in range(self.size):
             column = np.bincount(dofs, (a * mean_b[:, i, None]).ravel(), self.n + self.block)
             system.border[:, i] += column[: self.n]
@@ -355,19 +357,19 @@ class Cell(Short):
             system.across[i] += row[: self.n]
         system.macro += mean_a.T @ mean_b
 
-    def _add_tangent(self, part: Part, tangent: Floats) -> None:
+    def _add_tangent(self, phase: Part, tangent: Floats) -> None:
         """Add a phase to the tangent, from the tangents (m, q, k, k) at its points."""
         system = self.system
-        m, q = part.weights.shape
-        weighted = part.weights[..., None, None] * tangent
+        m, q = phase.weights.shape
+        weighted = phase.weights[..., None, None] * tangent
         # w C B,   K += Bᵀ (w C B),   ∂f/∂E += Bᵀ w C,   ∂<σ>/∂u += w C B,   ∂<σ>/∂E += w C
-        B = part.B.reshape(m, q, self.size, -1)
+        B = phase.B.reshape(m, q, self.size, -1)
         product = (weighted @ B).reshape(m, q * self.size, -1)
-        transposed = part.B.swapaxes(1, 2)
-        self._add_blocks(part, transposed @ product)
+        transposed = phase.B.swapaxes(1, 2)
+        self._add_blocks(phase, transposed @ product)
         columns = transposed @ weighted.reshape(m, q * self.size, self.size)
         rows = product.reshape(m, q, self.size, -1).sum(axis=1)
-        dofs = self._dofs(part).ravel()
+        dofs = self._dofs(phase).ravel()
         for i in range(self.size):
             column = np.bincount(dofs, columns[:, :, i].ravel(), self.n + self.block)
             system.border[:, i] += column[: self.n]
@@ -375,11 +377,11 @@ class Cell(Short):
             system.across[i] += row[: self.n]
         system.macro += weighted.sum(axis=(0, 1))
 
-    def _add_blocks(self, part: Part, matrices: Floats) -> None:
+    def _add_blocks(self, phase: Part, matrices: Floats) -> None:
         """Add element matrices (m, d, d) to the blocks of K, without blocks of the fixed node."""
         c = self.block
         blocks = matrices.reshape(-1, _NODES, c, _NODES, c).swapaxes(2, 3)  # (m, 7, 7, c, c)
-        self._add_to(self._slots[part.elements], blocks)
+        self._add_to(self._slots[phase.elements], blocks)
 
     def _add_to(self, pairs: Ints, blocks: Floats) -> None:
         """Add blocks (m, j, j, c, c) to K, at the indices (m, j, j) of pairs of nodes."""
@@ -459,14 +461,14 @@ def _node_pattern(groups: Sequence[Ints], n: int) -> tuple[Ints, Ints, list[Ints
         the number of all pairs as index.
     """
     rows = [np.repeat(nodes[:, :, None], nodes.shape[1], axis=2) for nodes in groups]
-    row = np.concatenate([each.ravel() for each in rows])
-    column = np.concatenate([each.swapaxes(1, 2).ravel() for each in rows])
-    kept = (row < n) & (column < n)
-    keys, place = np.unique(row[kept] * n + column[kept], return_inverse=True)
+    row = np.concatenate([nodes.ravel() for nodes in rows])
+    column = np.concatenate([nodes.swapaxes(1, 2).ravel() for nodes in rows])
+    is_free = (row < n) & (column < n)
+    keys, place = np.unique(row[is_free] * n + column[is_free], return_inverse=True)
     slots = np.full(len(row), len(keys))
-    slots[kept] = place
+    slots[is_free] = place
     indptr = np.searchsorted(keys, n * np.arange(n + 1))
-    ends = np.cumsum([each.size for each in rows])[:-1]
+    ends = np.cumsum([nodes.size for nodes in rows])[:-1]
     split = np.split(slots, ends)
-    of_groups = [part.reshape(each.shape) for part, each in zip(split, rows, strict=True)]
+    of_groups = [chunk.reshape(nodes.shape) for chunk, nodes in zip(split, rows, strict=True)]
     return indptr, keys % n, of_groups

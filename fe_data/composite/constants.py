@@ -141,7 +141,7 @@ class EffectiveConstants(Short):
         S = np.linalg.inv(self.stiffness_GPa)
         # 1 / E = mᵀ S m with m = (cos² t, sin² t, 0, cos t sin t, 0, 0)
         m = np.array([0.5, 0.5, 0.0, 0.5, 0.0, 0.0])
-        found = {
+        moduli = {
             "E_x_GPa": 1 / S[0, 0],
             "E_y_GPa": 1 / S[1, 1],
             "E_45_GPa": 1 / (m @ S @ m),
@@ -152,7 +152,7 @@ class EffectiveConstants(Short):
             "G_Lx_GPa": 1 / S[4, 4],
             "G_Ly_GPa": 1 / S[5, 5],
         }
-        return {name: float(value) for name, value in found.items()}
+        return {name: float(value) for name, value in moduli.items()}
 
     def table(self, measured: Measured | None = None) -> str:
         """Return the constants and their bounds as lines of text.
@@ -170,7 +170,7 @@ class EffectiveConstants(Short):
         for item in dataclasses.fields(Constants):
             line = f"{item.name:12s}{getattr(self.constants, item.name):13.5g}"
             if self.lower is not None and self.upper is not None:
-                low, high = (getattr(each, item.name) for each in (self.lower, self.upper))
+                low, high = (getattr(limits, item.name) for limits in (self.lower, self.upper))
                 line += f"     {low:.5g} to {high:.5g}"
             lines.append(line)
         if self.expansion_per_K.any():
@@ -189,12 +189,12 @@ def _with_measured(lines: list[str], measured: Measured) -> list[str]:
     title, *others = lines
     beside = [len(line) for line in others if line.split()[0] in values]
     width = max(beside, default=len(title)) + 3
-    found = [f"{title:{width}s}measured at v_f {measured.vf:g}"]
+    table = [f"{title:{width}s}measured at v_f {measured.vf:g}"]
     for line in others:
         value = values.pop(line.split()[0], None)
-        found.append(line if value is None else f"{line:{width}s}{value:.5g}")
+        table.append(line if value is None else f"{line:{width}s}{value:.5g}")
     strengths = [f"measured {name} {value:g}" for name, value in values.items()]
-    return found + strengths
+    return table + strengths
 
 
 def effective_constants(
@@ -280,7 +280,7 @@ def transversely_isotropic(stiffness: Floats) -> Floats:
     Returns:
         The projection (6, 6).
     """
-    return np.asarray(sum((stiffness * each).sum() * each for each in _BASIS))
+    return np.asarray(sum((stiffness * basis).sum() * basis for basis in _BASIS))
 
 
 def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | None]:
@@ -293,18 +293,18 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
     Returns:
         Lower and upper bounds; None if a phase is not transversely isotropic about z.
     """
-    each = []
+    phase_constants = []
     for material in (phases.matrix, phases.fibres):
         stiffness = material.elasticity.stiffness
         nearest = transversely_isotropic(stiffness)
         if not np.allclose(stiffness, nearest, rtol=0, atol=1e-9 * np.abs(stiffness).max()):
             return None, None
-        each.append(Constants.of(nearest))
-    matrix, fibres = each
-    found = [cylinders(matrix, fibres, vf), cylinders(fibres, matrix, 1 - vf)]
+        phase_constants.append(Constants.of(nearest))
+    matrix, fibres = phase_constants
+    mixtures = [cylinders(matrix, fibres, vf), cylinders(fibres, matrix, 1 - vf)]
     names = ("E_L_GPa", "nu_LT", "G_LT_GPa", "G_TT_GPa", "k_T_GPa")
-    low = {name: min(one[name] for one in found) for name in names}
-    high = {name: max(one[name] for one in found) for name in names}
+    low = {name: min(one[name] for one in mixtures) for name in names}
+    high = {name: max(one[name] for one in mixtures) for name in names}
     for one, ratio, modulus in ((low, high["nu_LT"], low), (high, low["nu_LT"], high)):
         # 4 / E_T = 1 / G_TT + 1 / k_T + 4 ν_LT² / E_L
         along = 4 * ratio**2 / modulus["E_L_GPa"]

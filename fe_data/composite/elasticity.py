@@ -224,8 +224,9 @@ class TransverselyIsotropic(Short):
     @property
     def expansion(self) -> Floats:
         """Thermal strain (6,) per kelvin in Kelvin's notation."""
-        own = np.array([self.alpha_T_per_K, self.alpha_T_per_K, self.alpha_L_per_K, 0.0, 0.0, 0.0])
-        return np.asarray(axis_rotation(self.axis) @ own)
+        across, along = self.alpha_T_per_K, self.alpha_L_per_K
+        along_z = np.array([across, across, along, 0.0, 0.0, 0.0])
+        return np.asarray(axis_rotation(self.axis) @ along_z)
 
 
 Elasticity = Isotropic | TransverselyIsotropic

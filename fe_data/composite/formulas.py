@@ -48,16 +48,16 @@ def composite_cylinders(phases: Phases, vf: float) -> dict[str, float]:
         45.76
     """
     matrix, fibres = _constants_of(phases, vf)
-    found = cylinders(matrix, fibres, vf)
-    along, k, G = (found[name] for name in ("E_L_GPa", "k_T_GPa", "G_TT_GPa"))
+    constants = cylinders(matrix, fibres, vf)
+    along, k, G = (constants[name] for name in ("E_L_GPa", "k_T_GPa", "G_TT_GPa"))
     # 4 / E_T = 1 / G_TT + m / k_T,   ν_TT = (k_T - m G_TT) / (k_T + m G_TT)
-    m = 1 + 4 * k * found["nu_LT"] ** 2 / along
-    found["E_T_GPa"] = 4 / (1 / G + m / k)
-    found["nu_TT"] = (k - m * G) / (k + m * G)
+    m = 1 + 4 * k * constants["nu_LT"] ** 2 / along
+    constants["E_T_GPa"] = 4 / (1 / G + m / k)
+    constants["nu_TT"] = (k - m * G) / (k + m * G)
     names = ("E_L_GPa", "E_T_GPa", "nu_LT", "nu_TT", "G_LT_GPa")
-    effective = TransverselyIsotropic(*(found[name] for name in names))
+    effective = TransverselyIsotropic(*(constants[name] for name in names))
     expansion = _levin(phases, vf, effective)
-    return found | {"alpha_L_per_K": float(expansion[2]), "alpha_T_per_K": float(expansion[0])}
+    return constants | {"alpha_L_per_K": float(expansion[2]), "alpha_T_per_K": float(expansion[0])}
 
 
 def halpin_tsai(phases: Phases, vf: float) -> dict[str, float]:
@@ -198,7 +198,7 @@ def _levin(phases: Phases, vf: float, effective: Elasticity) -> Floats:
     difference = fibres.expansion - matrix.expansion
     if not difference.any():
         return mixed
-    S, S_m, S_f = (np.linalg.inv(each.stiffness) for each in (effective, matrix, fibres))
+    S, S_m, S_f = (np.linalg.inv(phase.stiffness) for phase in (effective, matrix, fibres))
     # α* = <α> + (S* - <S>) (S_f - S_m)⁻¹ (α_f - α_m)
     mean = (1 - vf) * S_m + vf * S_f
     return np.asarray(mixed + (S - mean) @ np.linalg.lstsq(S_f - S_m, difference, rcond=None)[0])

@@ -44,7 +44,7 @@ def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -
     >>> x.detach().round(decimals=12), nine.grad.round(decimals=12)
     (tensor(3.), tensor(0.1667))
     """
-    constant = [each.detach() for each in arguments]
+    constant = [argument.detach() for argument in arguments]
     solve: Any = _Root.apply
     x, inverse = solve(residual, guess.detach(), where, *constant)
     r = residual(x, *arguments)
@@ -60,7 +60,7 @@ class _Root(torch.autograd.Function):
         residual: Residual, guess: Tensor, where: Tensor, *arguments: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Solve at one point."""
-        one = [each[None] for each in arguments]
+        one = [argument[None] for argument in arguments]
         x, inverse = _solve(residual, guess[None], where[None], one)
         return x[0], inverse[0]
 
@@ -75,8 +75,8 @@ class _Root(torch.autograd.Function):
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         """Solve at all points of a batch."""
         every = [
-            each.expand(info.batch_size, *each.shape) if at is None else each.movedim(at, 0)
-            for each, at in zip((guess, where, *rest), in_dims[1:], strict=True)
+            tensor.expand(info.batch_size, *tensor.shape) if at is None else tensor.movedim(at, 0)
+            for tensor, at in zip((guess, where, *rest), in_dims[1:], strict=True)
         ]
         return _solve(residual, every[0], every[1], every[2:]), (0, 0)
 
@@ -90,7 +90,7 @@ def _solve(
     inverse = torch.zeros(*guess.shape, *guess.shape[1:], dtype=guess.dtype)
     if len(active):
         at_points = vmap(residual)
-        chosen = [each[active] for each in arguments]
+        chosen = [argument[active] for argument in arguments]
         iterate = _bracketed if guess.ndim == 1 else _newton
         x[active], inverse[active] = iterate(lambda y: at_points(y, *chosen), guess[active])
     return x, inverse
@@ -121,13 +121,13 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
         if not inside.all():
             middle = (low.rsqrt() * high.rsqrt()).reciprocal()  # √(low · high)
             new = torch.where(inside, new, torch.where(high.isinf(), 4 * x, middle))
-        found = (new - x).abs() <= _ACCURACY * x
-        if found.all():
+        is_root = (new - x).abs() <= _ACCURACY * x
+        if is_root.all():
             break
         x = new
     # At the least root the residual need not vanish, so that `root` must not take its last step.
     inverse = torch.where(x > _LEAST, 1 / slope, 0.0)
-    return torch.where(found, x, torch.nan), inverse
+    return torch.where(is_root, x, torch.nan), inverse
 
 
 def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,17 +145,17 @@ def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
         r, inverse = _with_inverse_jacobian(residual, x)
         step = (inverse @ r[..., None])[..., 0]
         size = r.norm(dim=1)
-        found = step.norm(dim=1) <= _ACCURACY * x.norm(dim=1)
-        if found.all():
+        is_root = step.norm(dim=1) <= _ACCURACY * x.norm(dim=1)
+        if is_root.all():
             break
-        share = torch.where(found, 0.0, 1.0).to(x.dtype)
+        share = torch.where(is_root, 0.0, 1.0).to(x.dtype)
         for _ in range(10):
             grows = ~(residual(x - share[:, None] * step).norm(dim=1) <= size)
             if not grows.any():
                 break
             share = torch.where(grows, share / 2, share)
         x = x - share[:, None] * step
-    return torch.where(found[:, None], x, torch.nan), inverse
+    return torch.where(is_root[:, None], x, torch.nan), inverse
 
 
 def _with_inverse_jacobian(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -163,5 +163,5 @@ def _with_inverse_jacobian(residual: Residual, x: Tensor) -> tuple[Tensor, Tenso
     with torch.enable_grad():
         at = x.detach().requires_grad_()
         r = residual(at)
-        rows = [torch.autograd.grad(each.sum(), at, retain_graph=True)[0] for each in r.T]
+        rows = [torch.autograd.grad(component.sum(), at, retain_graph=True)[0] for component in r.T]
     return r.detach(), torch.linalg.inv_ex(torch.stack(rows, dim=1)).inverse

@@ -227,10 +227,10 @@ class CohesiveLaw(Short):
         grows = trial > damage
         new = np.where(grows, trial, damage)
         # (1 - d) of shear and of tension, 1 of compression
-        kept = np.repeat(1 - new[:, None], opening.shape[1], axis=1)
-        kept[:, 0] = np.where(opening[:, 0] < 0, 1.0, kept[:, 0])
-        traction = self.stiffness * kept * opening
-        tangent = self.stiffness * kept[:, :, None] * np.eye(opening.shape[1])
+        intact = np.repeat(1 - new[:, None], opening.shape[1], axis=1)
+        intact[:, 0] = np.where(opening[:, 0] < 0, 1.0, intact[:, 0])
+        traction = self.stiffness * intact * opening
+        tangent = self.stiffness * intact[:, :, None] * np.eye(opening.shape[1])
         by_size = np.where(grows & (size < final), final * onset / (safe**2 * width), 0.0)
         by_onset = -final * (final - size) / (safe * width**2)
         by_final = -onset * (size - onset) / (safe * width**2)
@@ -329,5 +329,5 @@ def strength_loading(name: str) -> Loading:
         allowed = ", ".join(STRENGTHS)
         raise ValueError(f"strength = {name!r:.60} is unknown: allowed are {allowed}")
     axes, final, increments = _LOADINGS[name]
-    strain = [final if each == axes else None for each in ALL_AXES]
+    strain = [final if component == axes else None for component in ALL_AXES]
     return Loading(tuple(strain), increments=increments)

@@ -111,8 +111,8 @@ def law(
     def add(update: Update) -> Update:
         if is_shipped(name) and update.__module__ != __name__:
             raise ValueError(f"law {name!r} is one of fe_data's: give yours another name")
-        given = dict(parameters), dict(defaults or {}), isotropic, dict(state)
-        register(LawEntry(name, *given, update, first_yield))
+        fields = dict(parameters), dict(defaults or {}), isotropic, dict(state)
+        register(LawEntry(name, *fields, update, first_yield))
         return update
 
     return add

@@ -104,9 +104,9 @@ class YieldStress(Short):
             The stress [MPa].
         """
         law = HARDENING_LAWS[self.law]
-        given = {} if numeric is None else {"numeric": numeric}
+        numerics = {} if numeric is None else {"numeric": numeric}
         return self.yield_stress_MPa + law.hardening(
-            p, self.yield_stress_MPa, self.b_MPa, self.c, **given
+            p, self.yield_stress_MPa, self.b_MPa, self.c, **numerics
         )
 
 
@@ -208,11 +208,11 @@ class Material(Short):
         Raises:
             ValueError: If a custom law gives something else.
         """
-        known = self.entry.first_yield
-        if known is None:
+        first_yield = self.entry.first_yield
+        if first_yield is None:
             return None
         what = f"first_yield of law {self.law!r:.60} (tension={tension})"
-        return require_between(what, known(self.parameters, tension), 0.0, STRESS[1])
+        return require_between(what, first_yield(self.parameters, tension), 0.0, STRESS[1])
 
     @property
     def stress_at_onset(self) -> float | None:
@@ -448,13 +448,13 @@ class Phases(Short):
             >>> phases.of("fibres") is phases.fibres
             True
         """
-        known = {"fibres": self.fibres, **self.others}
-        if name not in known:
-            allowed = ", ".join([*known, "void"])
+        inclusions = {"fibres": self.fibres, **self.others}
+        if name not in inclusions:
+            allowed = ", ".join([*inclusions, "void"])
             raise ValueError(
                 f"phases of the microstructure: {name!r:.60} is unknown: allowed are {allowed}"
             )
-        return known[name]
+        return inclusions[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
@@ -475,7 +475,7 @@ class Phases(Short):
         """
         materials = {"matrix": self.matrix}
         materials |= {name: self.of(name) for name in sorted({*names} - {"matrix", "void"})}
-        rigid = [n for n, each in materials.items() if not each.elasticity.expansion.any()]
+        rigid = [n for n, material in materials.items() if not material.elasticity.expansion.any()]
         return rigid if len(rigid) < len(materials) else []
 
     @property
@@ -634,8 +634,8 @@ def _phases(content: Any) -> Phases:
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
     others = {name for name in phases if isinstance(name, str)} if complete else set()
     phases = _mapping("phases", phases, needed, others - needed)
-    given = phases.pop(INTERFACE, None)
-    interface = None if given is None else _built(Interface, INTERFACE, given)
+    cohesive = phases.pop(INTERFACE, None)
+    interface = None if cohesive is None else _built(Interface, INTERFACE, cohesive)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
     measured = top.get("measured")
@@ -679,11 +679,11 @@ def _with_poisson(place: str, content: Any) -> Any:
 def _built(kind: Any, place: str, content: Any) -> Any:
     """Make a dataclass from a mapping whose keys are its fields."""
     fields = dataclasses.fields(kind)
-    needed = {each.name for each in fields if each.default is dataclasses.MISSING}
-    optional = {each.name for each in fields} - needed
-    found = _mapping(place, content, needed, optional)
+    needed = {item.name for item in fields if item.default is dataclasses.MISSING}
+    optional = {item.name for item in fields} - needed
+    values = _mapping(place, content, needed, optional)
     try:
-        return kind(**found)
+        return kind(**values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place}: {error}") from None
 

@@ -77,8 +77,8 @@ class MaterialRVE(Short):
     def yield_stress(self) -> float:
         """Initial yield stress of the matrix under the loading [MPa]; infinite if unknown."""
         tension = float(self.history["strain"][-1, 0]) > 0
-        known = self.solution.phases.matrix.first_yield(tension=tension)
-        return math.inf if known is None else known
+        stress = self.solution.phases.matrix.first_yield(tension=tension)
+        return math.inf if stress is None else stress
 
     @property
     def counts(self) -> dict[str, int]:
@@ -204,7 +204,7 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
     solution = rve.solution
     elastic = rve.history
     # A law without a plastic strain does not show when it yields, so simulate a small strain.
-    states = [part.material.entry.state for part in solution.cell.inelastic]
+    states = [phase.material.entry.state for phase in solution.cell.inelastic]
     hidden = any(not {"p", "plastic_strain"} & set(state) for state in states)
     if hidden or not elastic_increments(rve.history).any():
         with one_thread():
@@ -235,8 +235,8 @@ def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
     """The history in the form of records: four components in plane strain."""
     if solution.loading.is_general:
         return solution.history
-    found = _first(solution.history, _PLANE)
-    return {name: values for name, values in found.items() if name not in _OF_PATHS}
+    plane = _first(solution.history, _PLANE)
+    return {name: values for name, values in plane.items() if name not in _OF_PATHS}
 
 
 def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
@@ -249,11 +249,11 @@ def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
 def _fields(solution: CompositeSolution) -> Fields:
     """Stress and plastic strain at the end, in the matrix, each fibre and each interphase."""
     domain = solution.cell.domain
-    found = solution.fields()
-    matrix = found.pop("matrix")
+    phases = solution.fields()
+    matrix = phases.pop("matrix")
     plastic = matrix.state.get("p", np.zeros(matrix.weights.shape))
     stress = np.zeros((len(domain.material), *matrix.stress.shape[1:]))
-    for phase in found.values():
+    for phase in phases.values():
         stress[phase.elements] = phase.stress
     # The array of a void is empty. The interphases of the fibres come after all fibres.
     count = max(len(solution.microstructure.radii), int(domain.material.max()) + 1)
@@ -265,16 +265,16 @@ def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
     """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
     phases = solution.fields().values()
-    inside = [np.isin(solution.cell.domain.material[each.elements], fibres) for each in phases]
-    stresses = [each.stress[chosen] for each, chosen in zip(phases, inside, strict=True)]
-    weights = [each.weights[chosen] for each, chosen in zip(phases, inside, strict=True)]
+    inside = [np.isin(solution.cell.domain.material[phase.elements], fibres) for phase in phases]
+    stresses = [phase.stress[chosen] for phase, chosen in zip(phases, inside, strict=True)]
+    weights = [phase.weights[chosen] for phase, chosen in zip(phases, inside, strict=True)]
     return overstressed_fraction(stresses, weights, threshold)
 
 
 def _mixed_modulus(solution: CompositeSolution) -> float:
     """Young's modulus along the fibres by the rule of mixtures [MPa]."""
     mixed = 0.0
-    for part in solution.cell.parts:
-        along = 1 / np.linalg.inv(part.material.elasticity.stiffness)[2, 2]
-        mixed += float(along * part.weights.sum()) / solution.cell.area
+    for phase in solution.cell.parts:
+        along = 1 / np.linalg.inv(phase.material.elasticity.stiffness)[2, 2]
+        mixed += float(along * phase.weights.sum()) / solution.cell.area
     return mixed

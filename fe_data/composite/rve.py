@@ -138,22 +138,22 @@ class CompositeSolution(Short):
             The fields by name of the phase.
         """
         at = self.steps[step]
-        found = {}
-        for part in self.cell.parts:
-            shape = part.weights.shape
-            strain = self.cell.strain(part, at.x, 0.0)
-            elastic = self.cell.strain(part, at.x, at.temperature)
-            stress = elastic @ part.material.elasticity.stiffness
-            if part.name in at.stresses:
-                stress = at.stresses[part.name].reshape(*shape, 6)
+        fields = {}
+        for phase in self.cell.parts:
+            shape = phase.weights.shape
+            strain = self.cell.strain(phase, at.x, 0.0)
+            elastic = self.cell.strain(phase, at.x, at.temperature)
+            stress = elastic @ phase.material.elasticity.stiffness
+            if phase.name in at.stresses:
+                stress = at.stresses[phase.name].reshape(*shape, 6)
             state = {}
-            for name, values in at.states.get(part.name, {}).items():
+            for name, values in at.states.get(phase.name, {}).items():
                 tensor = values / TO_KELVIN if values.ndim == 2 else values
                 state[name] = tensor.reshape(*shape, *values.shape[1:])
-            found[part.name] = PhaseFields(
-                part.elements, part.weights, strain / TO_KELVIN, stress / TO_KELVIN, state
+            fields[phase.name] = PhaseFields(
+                phase.elements, phase.weights, strain / TO_KELVIN, stress / TO_KELVIN, state
             )
-        return found
+        return fields
 
     def displacement(self, step: int = -1) -> Floats:
         """Displacement of the nodes of the mesh in the plane z = 0.
@@ -274,11 +274,7 @@ def solve_composite(
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            law = cohesive_law(phases, microstructure)
-            side = side_of_rve(phases, microstructure)
-            breaks = law is not None or bool(cell.damageable)
-            until = drop if breaks else None
-            rve = IncrementalCell(cell, law, drop=until, parts=len(loading.strain), side=side)
+            rve = _at_rest(cell, phases, microstructure, drop, parts=len(loading.strain))
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -289,9 +285,6 @@ def solve_composite(
             path = follow(rve, loading, increments, tolerance, reached, partial=partial)
     if not keep_steps:
         steps = [_step(path.x, path.state)]
-    info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
-    info |= path.counts
-    info |= {f"seconds_{name}": value for name, value in seconds.items()}
     is_whole = len(path.history["strain"]) > loading.total(increments)
     return CompositeSolution(
         microstructure,
@@ -300,10 +293,30 @@ def solve_composite(
         path.history,
         cell,
         tuple(steps[: len(path.history["strain"])]),
-        info,
+        _info(cell, path, seconds),
         path.stop,
         _strength(path, phases, microstructure),
     )
+
+
+def _at_rest(
+    cell: Cell, phases: Phases, microstructure: Microstructure, drop: float, *, parts: int
+) -> IncrementalCell:
+    """Make the equations of a path in the undeformed state."""
+    law = cohesive_law(phases, microstructure)
+    breaks = law is not None or bool(cell.damageable)
+    until = drop if breaks else None
+    side = side_of_rve(phases, microstructure)
+    return IncrementalCell(cell, law, drop=until, parts=parts, side=side)
+
+
+def _info(
+    cell: Cell, path: EquilibriumPath, seconds: dict[str, float]
+) -> dict[str, float | int | str]:
+    """Sizes, counts and seconds of a simulation."""
+    sizes = {"n_dofs": cell.n, "n_elements": len(cell.domain.triangles)}
+    times = {f"seconds_{name}": value for name, value in seconds.items()}
+    return {**sizes, **path.counts, **times}
 
 
 def _strength(
@@ -315,7 +328,8 @@ def _strength(
     if state.peak is None or side is None:
         return None
     end = {name: float(values[-1]) for name, values in path.history.items() if values.ndim == 1}
-    stress, strain = (np.abs(each / TO_KELVIN) for each in (state.peak.stress, state.peak.strain))
+    stress = np.abs(state.peak.stress / TO_KELVIN)
+    strain = np.abs(state.peak.strain / TO_KELVIN)
     axis = int(stress.argmax())
     fallen = 1 - np.linalg.norm(state.mean_stress) / state.peak.norm
     parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
@@ -372,9 +386,9 @@ def composite_cell(
         kinds = list(zip(microstructure.phases, moduli, strict=True))
     labels = [name if E is None else f"{name} of {E!r} GPa" for name, E in kinds]
     names = np.array([*labels, *rings, "matrix"])[domain.material]
-    known = dict(zip(labels, kinds, strict=True)) | {INTERPHASE: (INTERPHASE, None)}
+    kind_of = dict(zip(labels, kinds, strict=True)) | {INTERPHASE: (INTERPHASE, None)}
     for label in sorted({*names.tolist()} - {"matrix"}):
-        name, E = known[label]
+        name, E = kind_of[label]
         material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
         materials.append((label, material, names == label))
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)

@@ -102,12 +102,12 @@ class IncrementalCell(IncrementalProblem):
 
         self.cell = cell
         self.points = {
-            part.name: MaterialPoints(part.material, cell.size) for part in cell.inelastic
+            phase.name: MaterialPoints(phase.material, cell.size) for phase in cell.inelastic
         }
         variables = {
-            part.name: self.points[part.name].rest(part.weights.size) for part in cell.inelastic
+            phase.name: self.points[phase.name].rest(phase.weights.size) for phase in cell.inelastic
         }
-        stresses = {part.name: np.zeros((part.weights.size, 6)) for part in cell.inelastic}
+        stresses = {phase.name: np.zeros((phase.weights.size, 6)) for phase in cell.inelastic}
         cell.system.drop_factor()
         self.x = np.zeros(cell.n + cell.size)
         self.law = law
@@ -165,10 +165,10 @@ class IncrementalCell(IncrementalProblem):
 
     def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
         """Length of a segment as a mean strain: strains, stresses over E_m, and thermal strains."""
-        materials = {part.name: part.material for part in self.cell.parts}
+        materials = {phase.name: phase.material for phase in self.cell.parts}
         elasticities = [material.elasticity for material in materials.values()]
-        moduli = [1e3 * each.modulus_across for each in elasticities]
-        expansion = max(float(np.abs(each.expansion).max()) for each in elasticities)
+        moduli = [1e3 * elasticity.modulus_across for elasticity in elasticities]
+        expansion = max(float(np.abs(elasticity.expansion).max()) for elasticity in elasticities)
         strain = way.copy()
         strain[free] /= min(moduli)
         heated = abs(segment.temperature - self.state.temperature) * expansion
@@ -242,15 +242,15 @@ class IncrementalCell(IncrementalProblem):
         """Add viscous stresses of softening phases to the forces (n + k,) of the phases."""
         cell = self.cell
         change = x - self.x
-        for part in cell.damageable:
-            softening = self.softening[part.name]
+        for phase in cell.damageable:
+            softening = self.softening[phase.name]
             # It grows with the plastic strain up to the onset, so that it has no jump.
-            reached = softening.mean(self.state.variables[part.name]["p"])
+            reached = softening.mean(self.state.variables[phase.name]["p"])
             share = np.minimum(1.0, reached / softening.onset) if softening.onset else 1.0
             # Viscous stress ζ σ_0² / 2g Δε / Δs, with the length Δs of the step as a mean strain
             viscosity = self.viscosity * softening.slope * share / (self._length * (t - self._t))
-            viscous = cell.viscous_force(part, change, viscosity)
-            self._viscosities[part.name] = viscosity
+            viscous = cell.viscous_force(phase, change, viscosity)
+            self._viscosities[phase.name] = viscosity
             force += viscous
             done = viscous * change / cell.area
             external = work.external + float(done[cell.n :].sum())
@@ -281,20 +281,20 @@ class IncrementalCell(IncrementalProblem):
     ) -> Responses:
         """Responses of all inelastic phases at unknowns x, from a state or the last equilibrium."""
         responses: Responses = {}
-        for part in self.cell.inelastic:
-            strain = self.cell.strain(part, x, temperature).reshape(-1, 6)
-            variables = (start or self.state).variables[part.name]
-            response = self.points[part.name].evaluate(strain, variables, dt)
-            responses[part.name] = response
-            if part.name in self.softening:
-                responses[part.name] = DamagedResponse(response, self.softening[part.name])
+        for phase in self.cell.inelastic:
+            strain = self.cell.strain(phase, x, temperature).reshape(-1, 6)
+            variables = (start or self.state).variables[phase.name]
+            response = self.points[phase.name].evaluate(strain, variables, dt)
+            responses[phase.name] = response
+            if phase.name in self.softening:
+                responses[phase.name] = DamagedResponse(response, self.softening[phase.name])
         return responses
 
     def assemble_tangent(self) -> None:
         """Assemble the tangent at the last trial."""
         self.cell.assemble(self._responses)
-        for part in self.cell.damageable:
-            self.cell.add_viscosity(part, self._viscosities[part.name])
+        for phase in self.cell.damageable:
+            self.cell.add_viscosity(phase, self._viscosities[phase.name])
         if self.law is not None:
             self.cell.add_interface_tangent(self._interface_tangent)
 
@@ -316,12 +316,12 @@ class IncrementalCell(IncrementalProblem):
         dt = at.time - self._before.time
         responses = self._evaluate(self.x, at.temperature, dt or 1.0, self._before)
         lost = {}
-        for part in self.cell.inelastic:
-            weights = part.weights.ravel()
-            tangent = responses[part.name].tangent()
+        for phase in self.cell.inelastic:
+            weights = phase.weights.ravel()
+            tangent = responses[phase.name].tangent()
             share = float(weights @ ~is_elliptic(tangent) / weights.sum())
             if share > 0:
-                lost[part.name] = share
+                lost[phase.name] = share
         if not lost:
             return ""
         where = " and ".join(f"{100 * share:.2g} % of the {name}" for name, share in lost.items())
@@ -385,9 +385,9 @@ class IncrementalCell(IncrementalProblem):
         cell = self.cell
         plastic = np.zeros(6)
         yielded = np.zeros(())
-        for part in cell.inelastic:
-            variables = self.state.variables[part.name]
-            weights = part.weights.ravel() / cell.area
+        for phase in cell.inelastic:
+            variables = self.state.variables[phase.name]
+            weights = phase.weights.ravel() / cell.area
             if "plastic_strain" in variables:
                 plastic += weights @ variables["plastic_strain"]
             if "p" in variables:
@@ -469,10 +469,10 @@ def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:
         ValueError: If an element is too large for a fracture energy.
     """
     softening = {}
-    for part in cell.damageable:
-        damage, stress = part.material.damage, part.material.stress_at_onset
+    for phase in cell.damageable:
+        damage, stress = phase.material.damage, phase.material.stress_at_onset
         assert damage is not None
         assert stress is not None
-        modulus = 1e3 * part.material.elasticity.modulus_across
-        softening[part.name] = Softening(part.name, damage, stress, modulus, part.weights, side)
+        modulus = 1e3 * phase.material.elasticity.modulus_across
+        softening[phase.name] = Softening(phase.name, damage, stress, modulus, phase.weights, side)
     return softening

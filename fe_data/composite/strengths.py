@@ -156,8 +156,8 @@ def _break(
         return strength, str(solved.stop)
     return (
         strength,
-        f"the mean stress did not fall by 1 % until the end of the loading, a strain of "
-        f"{max((v or 0.0 for v in loading.strain[0]), key=abs):.3g}",
+        "the mean stress did not fall by 1 % until the end of the loading, at a strain of "
+        f"{loading.largest_strain:.3g}",
     )
 
 

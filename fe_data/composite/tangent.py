@@ -66,9 +66,9 @@ class TangentSystem(Short):
         # Places of the entries of the upper triangle, and of their mirror images, in the blocks.
         places = np.arange(1.0, self.values.size + 1).reshape(self.values.shape)
         numbered = sp.bsr_matrix((places, indices, indptr), shape=(n, n)).tocsr()
-        upper, mirrored = (sp.triu(each, format="csr") for each in (numbered, numbered.T))
-        for each in (upper, mirrored):
-            each.sort_indices()
+        upper, mirrored = (sp.triu(matrix, format="csr") for matrix in (numbered, numbered.T))
+        for matrix in (upper, mirrored):
+            matrix.sort_indices()
         self._upper: Ints = upper.data.astype(np.int64) - 1
         self._mirrored: Ints = mirrored.data.astype(np.int64) - 1
         solver = sparse_ldl if indefinite else sparse_cholesky
