@@ -19,9 +19,11 @@ if __name__ == "__main__":
 import importlib.util
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
@@ -59,7 +61,9 @@ class ScikitLearn(Ours):
         """Fit to X (N, n_in) and y (N,)."""
         kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel()
         settings = {"normalize_y": True, "n_restarts_optimizer": 1, "random_state": 0}
-        self.model = GaussianProcessRegressor(kernel, **settings).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # length scales without effect
+            self.model = GaussianProcessRegressor(kernel, **settings).fit(X, y)
 
 
 class BoTorch(Ours):
