@@ -18,7 +18,7 @@ MEMORY = 1.25e8  # most numbers in the covariance matrices of all components and
 N_CHECK_POINTS = 64  # points at which means of f and f² are compared
 AROUND = 1.25  # width of the box in which a few draws represent all, relative to the data
 # Largest error of means and standard deviations of f under a few draws, in standard deviations.
-ACCURATE = 0.03
+ACCURATE = 0.01
 TRIED = 30  # settings that may be added are those with the largest inner products with the error
 OF_SUM = 10.0  # weight of the sum of the weights in least squares
 NEGLIGIBLE = 1e-4  # draws with smaller weights, relative to the largest, are left out

@@ -15,13 +15,13 @@ ANSWER = "**Answer.** "
 
 
 @pytest.mark.parametrize("page", BEYOND)
-def test_every_question_has_an_answer_in_one_sentence_about_the_full_run(page):
+def test_every_question_has_an_answer_in_at_most_three_sentences_about_the_full_run(page):
     texts = [*cells(ROOT / page)]
     asked = [text for text in texts if text.startswith("## ") and "?" in text.split("\n")[0]]
     answers = [text for text in texts if text.startswith(ANSWER)]
     assert len(asked) == len(answers) > 1
-    assert all("in the full run" in text.lower() for text in answers)
-    assert all(". " not in text.removeprefix(ANSWER) for text in answers)
+    assert all("the full run" in text.lower() for text in answers)
+    assert all(text.removeprefix(ANSWER).count(". ") <= 3 for text in answers)  # after a "Yes."
 
 
 def test_ablation():
@@ -77,7 +77,7 @@ def test_one_dimension():
     rows = metrics("05_other_methods").example["L = 1"]
     off = rows.low_rank["mean"].mean, rows.function["mean"].mean
     numbers = written(off[0], 2), written(off[1], 3)
-    quoted(METHODS, "the mean of the published ensemble is", *numbers)
+    quoted(METHODS, "The mean of the published ensemble is", *numbers)
 
 
 def test_correlated_noise():
@@ -94,7 +94,7 @@ def test_mean_field_model():
     alone = it.mean_fields_alone
     numbers = written(alone.rmse_fields, 3), written(alone.rmse_fields_textbook, 3)
     quoted(KNOWLEDGE, "its scaled RMSE of b, c, E and ν", *numbers)
-    worth = [f"{few} as {it.cells[few]}" for few in ("25", "50")]
+    worth = [f"{few} and {it.cells[few]}" for few in ("25", "50")]
     quoted(KNOWLEDGE, "with a mean-field prior are as accurate", it.cells["10"], *worth)
 
 
@@ -125,7 +125,11 @@ def test_selected():
     quoted(SELECTED, "35 RVEs selected for the whole box are as accurate", it.cells.chosen.rmse)
     known = it.known
     std = known.chosen_for_worst["35"].worst_std.mean, known.hypercube["100"].worst_std.mean
-    quoted(SELECTED, "they do not: in the tenth of the inputs", *(written(each, 4) for each in std))
+    quoted(
+        SELECTED,
+        "In the tenth of the inputs where it is largest",
+        *(written(each, 4) for each in std),
+    )
 
 
 def test_strain_paths():

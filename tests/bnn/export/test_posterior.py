@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[3]
 def test_every_kernel_is_that_of_python(compiled, kernel):
     model = bnn.GPRegressor(prior(kernel, 1e4 * kernel), noise=[0.3, 20.0]).fit(X[:9], Y[:9])
     found = call(compiled(model), NEW, 2)
-    agrees_with_python(found, model, NEW, False, 1e-10 if kernel is WIDE else 1e-12)
+    # These covariances of the data have condition numbers above 6e7, and BLAS rounds differently on
+    # different processors.
+    is_ill_conditioned = kernel in (WIDE, BENT)
+    agrees_with_python(found, model, NEW, False, 1e-10 if is_ill_conditioned else 1e-12)
 
 
 @pytest.mark.parametrize(("n_in", "mixed"), [(1, False), (4, True)])
