@@ -25,10 +25,10 @@ from fe_data import Inputs, Loading, Settings, generate, named_design, solve_rve
 from fe_data.sparse.solver import chosen_solver
 
 REPEATS = 3
-CELLS = 150  # RVEs per worker; with 40 RVEs the start-up of workers would take 10 % of the time
+RVES = 150  # RVEs per worker; with 40 RVEs the start-up of workers would take 10 % of the time
 
 
-def time_cells() -> dict[str, float]:
+def time_rves() -> dict[str, float]:
     """Return median wall seconds of an RVE and of its stages, over volume fractions and repeats."""
     stages = [
         solve_rve(Inputs(vf, 400.0, 400.0, 0.4), Settings(), seed=seed).seconds
@@ -38,7 +38,7 @@ def time_cells() -> dict[str, float]:
     total = statistics.median(sum(seconds.values()) for seconds in stages)
     medians = {name: statistics.median(seconds[name] for seconds in stages) for name in stages[0]}
     parts = {f"  of it {name} [s]": seconds for name, seconds in medians.items()}
-    return {f"one cell with the solver {chosen_solver()} [s]": total, **parts}
+    return {f"one RVE with the solver {chosen_solver()} [s]": total, **parts}
 
 
 def processor_seconds(settings: Settings, loading: Loading | None = None) -> float:
@@ -64,14 +64,14 @@ def time_workers() -> dict[str, float]:
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
         for jobs in (2, 1):  # with one job the second worker ends, so its peak memory is counted
-            design = named_design("train_uniform", count=jobs * CELLS)
+            design = named_design("train_uniform", count=jobs * RVES)
             out = Path(folder, str(jobs))
             work = partial(generate, design, Settings(), out, jobs=jobs, silent=True)
             seconds[jobs] = timeit.timeit(work, number=1)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {
-        f"generate, one worker, {CELLS} cells [s]": seconds[1],
-        f"generate, two workers, {2 * CELLS} cells [s]": seconds[2],
+        f"generate, one worker, {RVES} RVEs [s]": seconds[1],
+        f"generate, two workers, {2 * RVES} RVEs [s]": seconds[2],
         "speed-up of two workers": 2 * seconds[1] / seconds[2],
         "peak memory of a worker [MB]": peak,
     }
@@ -80,7 +80,7 @@ def time_workers() -> dict[str, float]:
 def main() -> None:
     """Print the table."""
     solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
-    for measure in (time_cells, time_paths, time_workers):
+    for measure in (time_rves, time_paths, time_workers):
         for name, value in measure().items():
             print(f"{name:50s} {value:10.4f}", flush=True)
 

@@ -24,10 +24,10 @@ class Measured(NamedTuple):
 
 def report(n_fibres: int, fineness: float, element: str, solver: str, exact: float) -> Measured:
     """Solve an RVE, print its error and time, and return both."""
-    cell, seconds = solve(VF, fineness, element, n_fibres, solver=solver)
-    assert cell.effective is not None
-    error = cell.effective.b_eff_MPa / exact - 1
-    case = f"{solver}, {element}, {2 * cell.discretisation.n_nodes} dofs:"
+    rve, seconds = solve(VF, fineness, element, n_fibres, solver=solver)
+    assert rve.effective is not None
+    error = rve.effective.b_eff_MPa / exact - 1
+    case = f"{solver}, {element}, {2 * rve.discretisation.n_nodes} dofs:"
     print(f"{case:35s} error of b {error:+.2%}, {seconds:.2f} s", flush=True)
     return Measured(abs(error), seconds)
 

@@ -10,7 +10,7 @@ SHOWN_AFTER = 2.0  # seconds: shorter calls show no bar on a terminal
 LOG_SECONDS = 5.0  # seconds between two lines of progress in a notebook, a log or a pipe
 LOGGED_AFTER = 30.0  # seconds: shorter calls print no lines there, unless progress is True
 LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
-Part = TypeVar("Part")
+Item = TypeVar("Item")
 
 
 class _Lines:
@@ -49,9 +49,9 @@ def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
     return tqdm(total=total, desc=title, unit=unit, **lines)
 
 
-def counted(parts: Sequence[Part], title: str, unit: str) -> Iterator[Part]:
-    """Yield the parts one by one, and show how many are done if this takes long."""
-    with progress_bar(len(parts), titled(title, None), unit) as bar:
-        for part in parts:
-            yield part
+def counted(items: Sequence[Item], title: str, unit: str) -> Iterator[Item]:
+    """Yield the items one by one, and show how many are done if this takes long."""
+    with progress_bar(len(items), titled(title, None), unit) as bar:
+        for item in items:
+            yield item
             bar.update()

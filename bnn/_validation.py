@@ -13,6 +13,7 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
 
 from bnn._tensors import is_tensor
+from safe_files.help_page import see
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
@@ -116,18 +117,18 @@ def _types(values: Any) -> list[tuple[Any, Any]]:
 def check_resolved(**arrays: object) -> None:
     """Raise ValueError if the type of an array, such as float32, is too coarse for a column."""
     for name, values in arrays.items():
-        given: Any = values
+        table: Any = values
         if is_tensor(values) and values.is_floating_point() and values.itemsize < 8:
-            given = values.detach().cpu().numpy()
-        for number, (column, kind) in enumerate(_types(given)):
+            table = values.detach().cpu().numpy()
+        for number, (column, kind) in enumerate(_types(table)):
             if not isinstance(kind, np.dtype) or kind.kind != "f" or kind.itemsize >= 8:
                 continue
-            part = np.asarray(given if column is None else given[column], dtype=float)
-            table = part.reshape(len(part), -1)
-            steps = np.finfo(kind).eps * np.abs(table).max(axis=0)
-            ranges = np.ptp(table, axis=0)
+            entries = np.asarray(table if column is None else table[column], dtype=float)
+            rows = entries.reshape(len(entries), -1)
+            steps = np.finfo(kind).eps * np.abs(rows).max(axis=0)
+            ranges = np.ptp(rows, axis=0)
             for j in np.flatnonzero((ranges > 0.0) & (ranges < FEWEST_STEPS * steps))[:1]:
-                size = f"the range {ranges[j]:.3g} around {table[0, j]:.6g}"
+                size = f"the range {ranges[j]:.3g} around {rows[0, j]:.6g}"
                 lost = f"but {kind} resolves only steps of {steps[j]:.2g}"
                 remedy = "subtract an offset in double precision, or give float64"
                 raise ValueError(f"{name}: column {number + j} has {size}, {lost}: {remedy}")
@@ -192,7 +193,7 @@ def _kinds(values: object) -> set[str]:
         return {array.dtype.kind}
     if array.ndim:
         return set().union(*map(_kinds, array.ravel().tolist()))
-    return {kind for known, kind in KINDS_OF_OBJECTS.items() if isinstance(array.item(), known)}
+    return {kind for cls, kind in KINDS_OF_OBJECTS.items() if isinstance(array.item(), cls)}
 
 
 def as_array(name: str, values: ArrayLike) -> Array:
@@ -217,15 +218,15 @@ def own_copy(value: Any) -> Any:
     if isinstance(value, np.ndarray) or is_tensor(value):
         return copy.deepcopy(value)
     if isinstance(value, list):
-        return [own_copy(part) for part in value]
+        return [own_copy(entry) for entry in value]
     if isinstance(value, tuple):
-        return tuple(own_copy(part) for part in value)
+        return tuple(own_copy(entry) for entry in value)
     if isinstance(value, Mapping):
-        return {name: own_copy(part) for name, part in value.items()}
+        return {name: own_copy(entry) for name, entry in value.items()}
     if isinstance(value, Kernel | Bounds):
         copied = copy.copy(value)
-        for name, part in vars(value).items():
-            setattr(copied, name, own_copy(part))
+        for name, attribute in vars(value).items():
+            setattr(copied, name, own_copy(attribute))
         return copied
     return value
 
@@ -392,8 +393,10 @@ def check_device(device: str) -> None:
         return
     import torch  # only here, because Gaussian processes need no PyTorch
 
-    found = torch.cuda.device_count()
-    if found == 0:
-        raise ValueError(f"device = {device!r:.60}: this PyTorch sees no CUDA device, use 'cpu'")
-    if int(device.partition(":")[2] or 0) >= found:
-        raise ValueError(f"device = {device!r:.60}: this PyTorch sees {found} CUDA devices")
+    n_devices = torch.cuda.device_count()
+    if n_devices == 0:
+        raise ValueError(
+            f"device = {device!r:.60}: this PyTorch sees no CUDA device, use 'cpu'; {see('gpu')}"
+        )
+    if int(device.partition(":")[2] or 0) >= n_devices:
+        raise ValueError(f"device = {device!r:.60}: this PyTorch sees {n_devices} CUDA devices")

@@ -92,8 +92,8 @@ class PrincipalComponents(Short):
         if y.ndim != 2 or not np.any(y != y[:1]):
             needed = "(N, n_out), with rows that differ"
             raise ValueError(f"y has shape {y.shape}: must be {needed}")
-        found = PCA(explained, svd_solver="full").fit(y)
-        return cls(found.mean_, found.components_, _held_out_covariance(y, found.components_))
+        pca = PCA(explained, svd_solver="full").fit(y)
+        return cls(pca.mean_, pca.components_, _held_out_covariance(y, pca.components_))
 
     def transform(self, y: ArrayLike) -> Array:
         """Return the scores of outputs.
@@ -207,14 +207,14 @@ class PCARegressor(PredictiveRegressor):
         if self.components is not None:
             check_kind("components", self.components, PrincipalComponents)
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
-        if known is not None and known.std is not None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
+        if data_noise is not None and data_noise.std is not None:
             raise ValueError("noise_std: must be None, a PCARegressor has noise of scores only")
         if not keep_prior:
             self.components_ = self.components or PrincipalComponents.fit(y)
         start = self.estimator_._copied() if keep_prior else clone(self.estimator)
         scores = self.components_.transform(y)
-        weights = None if known is None else known.weights
+        weights = None if data_noise is None else data_noise.weights
         self.estimator_: PredictiveRegressor = start.fit(
             X, scores, keep_prior=keep_prior, sample_weight=weights
         )

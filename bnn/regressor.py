@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bnn._missing import check_present, missing_outputs, where_present
 from bnn._text import described
 from bnn._validation import (
     Array,
-    as_array,
     as_columns,
     as_finite,
     below_rounding,
@@ -35,13 +35,14 @@ from bnn._validation import (
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
+from safe_files.help_page import ExplainedWarning
 
 
-class ConstantInputWarning(UserWarning):
+class ConstantInputWarning(ExplainedWarning):
     """An input is constant in the data of `fit`, or later has a value other than this constant."""
 
 
-class ConstantOutputWarning(UserWarning):
+class ConstantOutputWarning(ExplainedWarning):
     """An output varies in the data of `fit`, but so little that it is predicted as a constant."""
 
 
@@ -100,10 +101,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Raises:
             ValueError: If there is no such parameter, or an entry is invalid.
         """
-        own = self.get_params(deep=False)
+        values = self.get_params(deep=False)
         for key in params:
             name, _, entry = key.partition("__")
-            if entry and name in own and not hasattr(params.get(name, own[name]), "set_params"):
+            if not entry or name not in values:
+                continue
+            if not hasattr(params.get(name, values[name]), "set_params"):
                 needed = f"give whole values of {name}, such as {{{name!r}: [...]}} in a search"
                 raise ValueError(f"{key}: {name} has no entries that can be set: {needed}")
         super().set_params(**params)
@@ -112,8 +115,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the class and the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
-        given = self.get_params(deep=False)
-        changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
+        values = self.get_params(deep=False)
+        changed = {n: v for n, v in values.items() if not _alike(v, defaults[n].default)}
         return described(type(self).__name__, changed)
 
     @changes_as_a_whole
@@ -165,38 +168,29 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """
         check_flags(keep_prior=keep_prior)
         self._check_parameters()
-        least = self._fewest
         if keep_prior:
             check_is_fitted(self)
-            least = 1
-        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        least = 1 if keep_prior else self._fewest
         names = _names_of(y)
-        given = {"X": X, "y": y}
-        missing = _missing(y)
-        if missing is not None:
-            self._check_missing(keep_prior)
-            given = {"X": X, "y": filled(np.asarray(y))}
-        points, y = self._validated(given, reset=not keep_prior, **needed)
-        outputs = as_columns("y", y, len(points))
-        check_ranges(X=points, y=outputs)
-        if missing is not None:
-            outputs = np.where(missing, np.nan, outputs)
-            noise_std = _where_present(noise_std, missing)
-        check_resolved(**given)
-        known = DataNoise.checked(noise_std, sample_weight, outputs.shape)
+        points, y = self._checked_data(X, y, keep_prior, least)
+        outputs = y.reshape(len(points), -1)
+        missing = np.isnan(outputs)
+        if missing.any():
+            noise_std = where_present(noise_std, missing)
+        data_noise = DataNoise.checked(noise_std, sample_weight, outputs.shape)
         if sample_weight is not None:
-            points, outputs, known = counted_rows(points, outputs, known)
+            points, outputs, data_noise = counted_rows(points, outputs, data_noise)
             if len(points) < least:
                 fewest = f"must be at least {least}"
                 raise ValueError(f"sample_weight: {len(points)} are not zero, {fewest}")
-            if missing is not None:
-                _check_present(~np.isnan(outputs))
+            if missing.any():
+                check_present(~np.isnan(outputs))
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
         _warn_of_rounding(outputs, constants)
         start = time.perf_counter()
-        self._fit(points, outputs, keep_prior, known)
+        self._fit(points, outputs, keep_prior, data_noise)
         single = ~varies(points) & (len(points) > 1)
         self.constant_inputs_ = np.where(single, points[0], np.nan)
         self.constant_outputs_ = constants
@@ -204,6 +198,21 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         self.output_names_ = names or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
         return self
+
+    def _checked_data(
+        self, X: ArrayLike, y: ArrayLike, keep_prior: bool, least: int
+    ) -> tuple[Array, Array]:
+        """Return X (N, n_in) and y, (N,) or (N, n_out), of at least `least` rows."""
+        data = {"X": X, "y": y}
+        missing = missing_outputs(y)
+        if missing is not None:
+            self._check_missing(keep_prior)
+            data = {"X": X, "y": filled(np.asarray(y))}
+        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        points, values = self._validated(data, reset=not keep_prior, **needed)
+        check_ranges(X=points, y=as_columns("y", values, len(points)))
+        check_resolved(**data)
+        return points, values if missing is None else np.where(missing, np.nan, values)
 
     def summary(self) -> str:
         """Summarise the fitted model in a table.
@@ -268,18 +277,18 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 return none
             values = filled(y)
             return np.where(varies(values), np.nan, values[0])
-        known = self.constant_outputs_
-        if known is None or known.shape != none.shape:
+        constants = self.constant_outputs_
+        if constants is None or constants.shape != none.shape:
             return none
-        for i, j in np.argwhere(np.abs(y - known) > SAME * np.abs(known))[:1]:
-            needed = f"must be {known[j]:.6g} as in all rows of the last fit"
+        for i, j in np.argwhere(np.abs(y - constants) > SAME * np.abs(constants))[:1]:
+            needed = f"must be {constants[j]:.6g} as in all rows of the last fit"
             raise ValueError(f"y[{i}, {j}] = {y[i, j]:.6g}: {needed}, or give keep_prior=False")
-        return known
+        return constants
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is invalid, whatever the data are."""
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
         """Fit the model to checked data X (N, n_in) and y (N, n_out), with known noise if any."""
         raise NotImplementedError
 
@@ -393,11 +402,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         weights = None if sample_weight is None else column_or_1d(sample_weight)
         check_consistent_length(truth, weights)
         scores = []
-        for column, own in zip(truth.T, mean.T, strict=True):
-            rows = ~np.isnan(column)
+        for observed, predicted in zip(truth.T, mean.T, strict=True):
+            rows = ~np.isnan(observed)
             if rows.sum() > 1:
                 share = None if weights is None else weights[rows]
-                scores.append(r2_score(column[rows], own[rows], sample_weight=share))
+                scores.append(r2_score(observed[rows], predicted[rows], sample_weight=share))
         if not scores:
             raise ValueError("y: must have an output with at least two values that are not NaN")
         return float(np.mean(scores))
@@ -426,13 +435,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _warn_of_new_values(self, name: str, X: Array) -> None:
         """Warn if an input that did not vary in `fit` has another value in X (n, n_in)."""
-        known = self.constant_inputs_
-        if known is None:
+        constants = self.constant_inputs_
+        if constants is None:
             return
-        away = np.abs(X - known) > SAME * np.abs(known)  # False for NaN
+        away = np.abs(X - constants) > SAME * np.abs(constants)  # False for NaN
         for i in np.flatnonzero(away.any(axis=0))[:1]:
             label = self.feature_names_[i] if self.feature_names_ else str(i)
-            message = f"input {label} of {name} differs from {known[i]:.6g}, its only value in fit"
+            value = f"{constants[i]:.6g}, its only value in fit"
+            message = f"input {label} of {name} differs from {value}"
             remedy = "its effect has not been learnt"
             warnings.warn(f"{message}: {remedy}", ConstantInputWarning, stacklevel=4)
 
@@ -440,10 +450,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Raise ValueError unless restored constants match the numbers of inputs and outputs."""
         sizes = {"constant_inputs_": self.n_features_in_, "constant_outputs_": n_outputs}
         for name, size in sizes.items():
-            known = getattr(self, name)
-            check_kind(name, known, np.ndarray, type(None))
-            if known is not None and known.shape != (size,):
-                raise ValueError(f"{name} has shape {known.shape}: must be ({size},)")
+            constants = getattr(self, name)
+            check_kind(name, constants, np.ndarray, type(None))
+            if constants is not None and constants.shape != (size,):
+                raise ValueError(f"{name} has shape {constants.shape}: must be ({size},)")
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
         """Return the named data, X or X and y, as float arrays checked by scikit-learn."""
@@ -452,15 +462,15 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         try:
             checked = validate_data(self, *data.values(), dtype=float, **options)
         except (OverflowError, RuntimeError, TypeError, ValueError) as error:
-            found: list[str | None] = []
+            complaints: list[str | None] = []
             if "feature names" not in str(error):
                 # scikit-learn reports that an array contains NaN or text, but not where.
-                found = [_complaint(name, values) for name, values in data.items()]
+                complaints = [_complaint(name, values) for name, values in data.items()]
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(next(filter(None, found), f"{names}: {error}")) from None
-        parts = checked if len(data) > 1 else [checked]
-        given = zip(data.items(), parts, strict=True)
-        return [as_finite(name, part, table=values) for (name, values), part in given]
+            raise kind(next(filter(None, complaints), f"{names}: {error}")) from None
+        arrays = checked if len(data) > 1 else [checked]
+        pairs = zip(data.items(), arrays, strict=True)
+        return [as_finite(name, array, table=table) for (name, table), array in pairs]
 
     def _mean(self, X: Array) -> Array:
         """Return the mean of f at X (n, n_in), (n, n_out)."""
@@ -484,49 +494,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return values[:, 0] if self.y_ndim_ == 1 else values
 
 
-def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
-    """Return a mask of NaN in y (N, n_out); None if there is no NaN, or y has one column."""
-    check_real(y=y)
-    try:
-        values = np.asarray(y)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # reported when they are converted
-        return None
-    # None and pandas' NA make an array of objects, which is rejected later.
-    if (
-        values.dtype.kind != "f"
-        or values.ndim != 2
-        or values.shape[1] < 2
-        or not np.isnan(values).any()
-    ):
-        return None
-    missing: NDArray[np.bool_] = np.isnan(values)
-    _check_present(~missing)
-    return missing
-
-
-def _where_present(noise_std: ArrayLike | None, missing: NDArray[np.bool_]) -> ArrayLike | None:
-    """Return noise_std with NaN replaced by a value without effect where y is missing."""
-    if noise_std is None or np.shape(noise_std) != missing.shape:
-        return noise_std
-    std = as_array("noise_std", noise_std)
-    present = np.where(missing, np.nan, std)
-    return np.where(missing & np.isnan(std), filled(present), std)
-
-
-def _check_present(present: NDArray[np.bool_]) -> None:
-    """Raise ValueError if a row has no output, or an output has fewer than two values."""
-    for i in np.flatnonzero(~present.any(axis=1))[:1]:
-        raise ValueError(f"y: row {i} has no output: leave it out")
-    counts = present.sum(axis=0)
-    for j in np.flatnonzero(counts < 2)[:1]:
-        raise ValueError(f"y: output {j} has {counts[j]} values: must be at least 2")
-
-
 def _names_of(y: Any) -> tuple[str, ...] | None:
     """Return the names of the columns of a data frame or a series; None if there are none."""
     name = getattr(y, "name", None)
     names = getattr(y, "columns", None if name is None else [name])
-    return None if names is None else tuple(str(each) for each in names)
+    return None if names is None else tuple(str(label) for label in names)
 
 
 def _alike(value: object, default: object) -> bool:

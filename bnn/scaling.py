@@ -24,6 +24,7 @@ from bnn._validation import (
     varies,
 )
 from bnn.storage import register, storable
+from safe_files.help_page import ExplainedWarning
 
 # None (no scaling), "data" (range of the data), (low, high), one such pair per column, or Bounds.
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
@@ -34,7 +35,7 @@ register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, opt
 _FAR = 5.0
 
 
-class BoundsWarning(UserWarning):
+class BoundsWarning(ExplainedWarning):
     """Data lie far outside the bounds that scale them."""
 
 
@@ -218,6 +219,6 @@ def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
     distance = np.abs(scaler.transform(values))
     i, j = np.unravel_index(distance.argmax(), distance.shape)
     if distance[i, j] > _FAR:
-        given = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
-        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {given}"
+        bounds = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
+        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {bounds}"
         warnings.warn(message, BoundsWarning, stacklevel=7)

@@ -13,7 +13,7 @@ from fe_data.composite.interface import BOUNDS as BOUNDS_OF_INTERFACE
 from fe_data.composite.law_registry import CURVE, LAWS
 from fe_data.composite.materials import STRESS, law_entry
 from fe_data.composite.measured import Measured, bounds_of
-from fe_data.dataset.design import MAX_FIBRES
+from fe_data.dataset.fibre_file import MAX_FIBRES
 from fe_data.dataset.table import STATUSES
 from fe_data.geometry.microstructure import CENTRES
 from fe_data.loading import MAX_INCREMENTS, MAX_TEMPERATURE, MAX_TIME

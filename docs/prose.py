@@ -15,12 +15,15 @@ ROOT = Path(__file__).parents[1]
 RULES = ROOT / "docs" / "prose.toml"
 # Parts of a page that are no prose: code, comments, formulas, tables, headings, figures, HTML.
 NO_PROSE = re.compile(
-    r"```.*?```|<!--.*?-->|\$\$.*?\$\$|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
+    r"```.*?```|<!--.*?-->|\$\$.*?\$\$|(?<=\n\n)(?:    [^\n]*\n)+"
+    r"|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
     re.DOTALL | re.MULTILINE,
 )
 SENTENCE_END = re.compile(
-    r"(?<=[.!?:])[*_)\"]*\s+(?=[A-Z0-9`*\[(])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n"
+    r"(?<=[.!?:])[*_)\"]*\s+(?=[A-Z0-9`*\[($✓α-ω])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n"
 )
+
+ONE_WORD = re.compile(r"`[^`]+`|\$[^$]+\$")  # code and formulas
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -34,6 +37,13 @@ def sentences(text: str) -> Iterator[str]:
 def page_prose(path: Path) -> str:
     """Return a Markdown page without what is no prose."""
     return NO_PROSE.sub("", path.read_text(encoding="utf-8"))
+
+
+def table_cells(path: Path) -> Iterator[str]:
+    """Yield the cells of the tables of a Markdown page."""
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for row in re.findall(r"(?m)^\|(.*)\|[ \t]*$", text):
+        yield from re.split(r"(?<!\\)\|", row)
 
 
 def cells(path: Path) -> Iterator[str]:
@@ -72,7 +82,9 @@ def faults(name: str, text: str, rules: dict[str, object]) -> Iterator[str]:
     for sentence in sentences(text):
         if any(sentence.startswith(each) for each in exceptions):
             continue
-        count = len(sentence.split())
+        count = len(
+            [word for word in ONE_WORD.sub("x", sentence).split() if re.search(r"\w", word)]
+        )
         if count > longest:
             yield f"{name}: a sentence of {count} words, at most {longest}: {sentence[:70]} ..."
         for pattern, better in words.items():
@@ -86,7 +98,7 @@ def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
     found = []
     for page in sorted(path for pattern in rules["pages"] for path in root.glob(pattern)):
         name = page.relative_to(root).as_posix()
-        text = page_prose(page)
+        text = "\n\n".join([page_prose(page), *table_cells(page)])
         found += faults(name, text, rules)
         count = len(page.read_text(encoding="utf-8").split())
         most = rules["longer_pages"].get(name, rules["longest_page"])

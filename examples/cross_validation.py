@@ -27,9 +27,9 @@ import bnn
 import fe_data
 from safe_files.writing import save_picture
 
-cells = pd.read_csv(fe_data.shipped_table("train_uniform"))[: options.rows]
-X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
-y = cells["E_eff_GPa"].to_numpy()
+rves = pd.read_csv(fe_data.shipped_table("train_uniform"))[: options.rows]
+X = rves[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
+y = rves["E_eff_GPa"].to_numpy()
 kernel = ConstantKernel() * RBF(np.ones(X.shape[1]), (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
 process = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0)
 models = {

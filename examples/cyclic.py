@@ -24,17 +24,17 @@ compression = (-options.strain, None, None)
 path = fe_data.Loading(strain=[tension, compression] * options.cycles, increments=20)
 inputs = fe_data.Inputs(vf=0.3, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 settings = fe_data.Settings(n_fibres=options.fibres)
-cell = fe_data.solve_rve(inputs, settings, path, seed=1, keep_steps=True)
-strain = 100 * cell.history["strain"][:, 0]
-stress = cell.history["stress"][:, 0]
+rve = fe_data.solve_rve(inputs, settings, path, seed=1, keep_steps=True)
+strain = 100 * rve.history["strain"][:, 0]
+stress = rve.history["stress"][:, 0]
 print(f"stress between {stress.min():.0f} and {stress.max():.0f} MPa")
 fields = options.out.with_suffix(".xdmf")
-fe_data.save_fields(cell, fields)
-print(f"fields of {len(cell.steps)} load steps: {fields.name}, which ParaView opens")
+fe_data.save_fields(rve, fields)
+print(f"fields of {len(rve.steps)} load steps: {fields.name}, which ParaView opens")
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 panels[0].plot(strain, stress)
 panels[0].set(xlabel="mean strain xx [%]", ylabel="mean stress xx [MPa]")
 panels[0].grid(lw=0.3)
-draw_mises(panels[1], cell)
+draw_mises(panels[1], rve)
 save_picture(figure, options.out)

@@ -32,7 +32,7 @@ from fe_data.path_following import advance
 from fe_data.schema import INPUT_BOUNDS
 from safe_files.writing import save_picture
 
-CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
+RVE = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
 AMPLITUDE = 0.01  # mean strain of the plate
 
 random_paths = load_paths("random")
@@ -44,11 +44,11 @@ model = StrainPathEnsemble(bank, scatter, n_members=options.members, random_stat
 n = options.paths
 model.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
 with tempfile.TemporaryDirectory() as folder:
-    source = Path(folder, "cell.c")
-    library = Path(folder, "cell.so")
-    bnn.export.path_to_c(model, source, CELL, name="cell")
+    source = Path(folder, "rve.c")
+    library = Path(folder, "rve.so")
+    bnn.export.path_to_c(model, source, RVE, name="rve")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
-    cell = ctypes.CDLL(str(library)).cell
+    rve = ctypes.CDLL(str(library)).rve
 
 
 class Surrogate:
@@ -56,7 +56,7 @@ class Surrogate:
 
     def __init__(self, member):
         self.member = member
-        self.state = np.zeros(4 * bank.n_histories)  # cell_STATE
+        self.state = np.zeros(4 * bank.n_histories)  # rve_STATE
         self.next = self.state.copy()
         self.path = []
 
@@ -66,7 +66,7 @@ class Surrogate:
         stress = np.empty(3)
         tangent = np.empty((3, 3))
         arrays = (self.state, strain, self.next, stress, tangent)
-        refused = cell(self.member, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+        refused = rve(self.member, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
         assert not refused
         return stress, tangent
 
@@ -154,7 +154,7 @@ def cyclic_force(points):
     forces = [0.0]
     numbers = []
     for step in range(1, len(pulls)):
-        advance(step - 1, step, attempt, part=1)
+        advance(step - 1, step, attempt, segment=1)
         forces.append(last[1])
         numbers.append(len(reached_in))
     return np.array(forces), last[0], numbers
@@ -172,7 +172,7 @@ of_members = np.std(members, axis=0, ddof=1)
 # Members do not contain the model error δ. The force per height is the mean stress xx over the
 # plate. All points have the same RVE and similar paths, so we assume that they have the same δ.
 paths = np.array([point.path for point in points])
-_, of_points = model.predict(np.tile(CELL, (count, 1)), paths, return_std=True)
+_, of_points = model.predict(np.tile(RVE, (count, 1)), paths, return_std=True)
 with_delta = np.append(0.0, of_points[:, np.array(numbers) - 1, 0].mean(axis=0))
 last = f"{mean[-1]:.0f} ± {2 * of_members[-1]:.1f}, with δ ± {2 * with_delta[-1]:.0f}"
 print(f"force at the end {last} MPa times the height")
@@ -182,8 +182,8 @@ for std, label in ((with_delta, "95 % band with δ"), (of_members, "95 % band of
 ax.plot(100 * pulls, mean, ".-", label="mean of the members")
 if not options.no_fe2:
     settings = Settings(resolution=2.5, tolerance=1e-4)
-    cells = [MaterialPoint(Inputs(*CELL), settings, seed=seed) for seed in range(count)]
-    exact, *_ = cyclic_force(cells)
+    points = [MaterialPoint(Inputs(*RVE), settings, seed=seed) for seed in range(count)]
+    exact, *_ = cyclic_force(points)
     difference = abs(exact - mean).max() / abs(exact).max()
     print(f"largest difference from FE²: {100 * difference:.1f} % of its largest force")
     ax.plot(100 * pulls, exact, "k--", lw=1, label="FE²")

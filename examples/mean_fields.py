@@ -29,12 +29,12 @@ train = pd.read_csv(fe_data.shipped_table("train_beta"))
 repeated = pd.read_csv(fe_data.shipped_table("noise"))
 X = train[INPUTS].to_numpy()
 y = 2 * (train[[*RANGES]].to_numpy() - low) / (high - low) - 1
-X_cells = repeated[INPUTS].to_numpy()
-cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
-points, groups = np.unique(X_cells, axis=0, return_inverse=True)
-simulated = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
-noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
-of_means = noise(points) / (len(cells) / len(points))  # noise of means over 15 RVEs each
+X_rves = repeated[INPUTS].to_numpy()
+rves = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
+points, groups = np.unique(X_rves, axis=0, return_inverse=True)
+simulated = np.array([rves[groups == g].mean(axis=0) for g in range(len(points))])
+noise = bnn.HeteroscedasticNoise.from_replicates(X_rves, rves, groups, squares=(0,))
+of_means = noise(points) / (len(rves) / len(points))  # noise of means over 15 RVEs each
 
 
 def mean_field(X, **parameters):

@@ -30,8 +30,8 @@ from safe_files.writing import save_picture
 
 INPUTS = ["vf", "E_f_GPa"]
 OUTPUTS = ["E_eff_GPa", "nu_eff"]
-cells, repeats = (pd.read_csv(fe_data.shipped_table(n)) for n in ("train_uniform", "noise"))
-X, y = (cells[names][: options.rves].to_numpy() for names in (INPUTS, OUTPUTS))
+rves, repeats = (pd.read_csv(fe_data.shipped_table(n)) for n in ("train_uniform", "noise"))
+X, y = (rves[names][: options.rves].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
 prior = bnn.evidence.fit_prior(X, y, noise, estimate="map", mean_features=())
 K = options.members
@@ -47,12 +47,12 @@ model = bnn.FunctionAnchoredEnsemble(
 )
 model.pretrain(rng.uniform((0.1, 200.0), (0.4, 600.0), (60, 2))).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
-    source = Path(folder, "cell.c")
-    library = Path(folder, "cell.so")
-    bnn.export.to_c(model, source, name="cell")
+    source = Path(folder, "rve.c")
+    library = Path(folder, "rve.so")
+    bnn.export.to_c(model, source, name="rve")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
-    cell = ctypes.CDLL(str(library))
-cell.cell_init()
+    rve = ctypes.CDLL(str(library))
+rve.rve_init()
 
 # One plate per network. `material` has the values at the integration points, (K, n, 2).
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
@@ -64,7 +64,7 @@ phases = rng.uniform(0.0, 2.0 * np.pi, 200)
 vf = 0.25 + 0.12 * np.tanh(np.cos(points @ waves.T + phases).sum(axis=1) / 10.0)
 inputs = np.column_stack([vf, np.full_like(vf, 400.0)])
 material = np.empty((K, len(vf), 2))
-cell.cell_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs, material)))
+rve.rve_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs, material)))
 
 # Plane strain, stretched by 0.1 % between frictionless grips.
 properties = fem.Function(Q)

@@ -1,5 +1,6 @@
 from .composite.constants import EffectiveConstants as EffectiveConstants
 from .composite.constants import effective_constants as effective_constants
+from .composite.damage import Damage as Damage
 from .composite.elasticity import Isotropic as Isotropic
 from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
 from .composite.interface import Interface as Interface
@@ -18,13 +19,13 @@ from .dataset.curves import load_curves as load_curves
 from .dataset.curves import save_curves as save_curves
 from .dataset.design import Design as Design
 from .dataset.design import design_from_file as design_from_file
-from .dataset.design import loadings_from_file as loadings_from_file
-from .dataset.design import microstructures_from_file as microstructures_from_file
 from .dataset.design import named_design as named_design
+from .dataset.fibre_file import microstructures_from_file as microstructures_from_file
 from .dataset.generate import GenerationError as GenerationError
 from .dataset.generate import GenerationInterrupted as GenerationInterrupted
 from .dataset.generate import GenerationSummary as GenerationSummary
 from .dataset.generate import generate as generate
+from .dataset.loading_file import loadings_from_file as loadings_from_file
 from .dataset.record import CorruptRecordError as CorruptRecordError
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderLockedError as FolderLockedError

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from safe_files.help_page import ExplainedError, see
+
 if TYPE_CHECKING:
     from fe_data.arrays import Floats
 
@@ -22,18 +24,21 @@ def memory_errors() -> Iterator[None]:
     Raises:
         MemoryError: If memory is full.
 
-    >>> with memory_errors():
-    ...     raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-    Traceback (most recent call last):
-    ...
-    MemoryError: DefaultCPUAllocator: can't allocate memory
+    >>> try:
+    ...     with memory_errors():
+    ...         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    ... except MemoryError as error:
+    ...     print(error)
+    DefaultCPUAllocator: can't allocate memory
     """
     try:
         yield
     except Exception as error:
         if isinstance(error, MemoryError) or not _FULL.search(str(error)):
             raise
-        raise MemoryError(" ".join(str(error).split())[:300]) from error
+        full = MemoryError(" ".join(str(error).split())[:300])
+        full.add_note(see("memory"))
+        raise full from error
 
 
 class SimulationError(RuntimeError):
@@ -46,7 +51,7 @@ class SimulationError(RuntimeError):
     """
 
 
-class MicrostructureError(SimulationError):
+class MicrostructureError(ExplainedError, SimulationError):
     """No admissible microstructure was found.
 
     Examples:
@@ -55,8 +60,10 @@ class MicrostructureError(SimulationError):
         True
     """
 
+    section = "microstructures"
 
-class MeshError(SimulationError):
+
+class MeshError(ExplainedError, SimulationError):
     """The mesh has an invalid element or unpaired periodic nodes.
 
     Examples:
@@ -65,8 +72,10 @@ class MeshError(SimulationError):
         True
     """
 
+    section = "meshing"
 
-class ConvergenceError(SimulationError):
+
+class ConvergenceError(ExplainedError, SimulationError):
     """Newton's method failed even after the load step was cut back to its minimum.
 
     Attributes:
@@ -79,6 +88,7 @@ class ConvergenceError(SimulationError):
         True
     """
 
+    section = "newtons-method"
     history: "dict[str, Floats] | None" = None
 
 

@@ -18,7 +18,7 @@ AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this or
 ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
 _ONLY_SOME = ("temperature", "time", "angle")  # attributes that only the general solver supports
-MAX_INCREMENTS = 10_000  # per part of a path
+MAX_INCREMENTS = 10_000  # per segment of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
@@ -27,8 +27,8 @@ Vertex = tuple[float | None, ...]
 
 
 @short
-class Part(NamedTuple):
-    """Straight part of a path, which ends at a vertex."""
+class Segment(NamedTuple):
+    """Straight segment of a path, which ends at a vertex."""
 
     free: Ints  # indices of the components whose strain is free
     # Mean strain [-] at the end, or mean stress [MPa] of a free component: (3,) for xx, yy, xy,
@@ -61,7 +61,7 @@ class Loading(Short):
             uses the number of the settings for each vertex.
         temperature: Temperature change from the stress-free state [K]. Give one number for all
             vertices, or one per vertex; it changes linearly between vertices. None is 0.
-        time: Time at each vertex [s], for laws that depend on it. None is one second per part.
+        time: Time at each vertex [s], for laws that depend on it. None is one second per segment.
         angle: Angle from x to the axis of component xx, in the plane [deg]: 45 turns tension xx to
             45 degrees. Volume averages keep the axes x and y. None is 0.
 
@@ -80,7 +80,7 @@ class Loading(Short):
         >>> cycle = Loading(strain=[tension, unloaded], increments=10)
         >>> cycle.stress  # at each vertex, in MPa
         ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        >>> [part.increments for part in cycle.parts(50)]
+        >>> [segment.increments for segment in cycle.segments(50)]
         [10, 10]
         >>> cooling = Loading(strain=(None,) * 6, temperature=-100.0)  # free, as after curing
         >>> cooling.is_general
@@ -184,7 +184,7 @@ class Loading(Short):
         """Number of increments of the whole path.
 
         Args:
-            increments: Number of increments of each part, if the loading gives none.
+            increments: Number of increments of each segment, if the loading gives none.
 
         Returns:
             Their sum.
@@ -198,14 +198,14 @@ class Loading(Short):
             raise ValueError(f"loading: {what}, allowed are {MAX_PATH}: give fewer increments")
         return sum(counts)
 
-    def parts(self, increments: int) -> list[Part]:
-        """Straight parts of the path, in order.
+    def segments(self, increments: int) -> list[Segment]:
+        """Straight segments of the path, in order.
 
         Args:
-            increments: Number of increments of each part, if the loading gives none.
+            increments: Number of increments of each segment, if the loading gives none.
 
         Returns:
-            The parts.
+            The segments.
 
         Raises:
             ValueError: If there are more than 1,000,000 increments in all.
@@ -221,12 +221,12 @@ class Loading(Short):
         durations = np.diff((0.0, *times)).tolist()
         angles = (self.angle or 0.0,) * n
         rows = zip(free, end, counts, degrees, durations, angles, strict=True)
-        return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
+        return [Segment(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 
 def with_increments(loading: Loading, increments: int) -> Loading:
-    """The same path, which gives `increments` for each part if it gave no numbers."""
-    counts = tuple(part.increments for part in loading.parts(increments))
+    """The same path, which gives `increments` for each segment if it gave no numbers."""
+    counts = tuple(segment.increments for segment in loading.segments(increments))
     return dataclasses.replace(loading, increments=counts)
 
 

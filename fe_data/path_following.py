@@ -1,7 +1,7 @@
 """Follow a path of equilibria: predictor, Newton's method, and control of the steps.
 
 Each solver states its equations as an `IncrementalProblem`, r(x, t) = 0 at the fraction t of a
-straight part of a loading path. From the last equilibrium the next one is found in four steps:
+straight segment of a loading path. From the last equilibrium the next one is found in four steps:
 
 1. A polynomial through the last equilibria predicts the unknowns x.
 2. Newton's method corrects them, x ← x + K⁻¹ r. The linear systems are solved only as accurately as
@@ -25,7 +25,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.errors import ConvergenceError
-from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Part
+from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Segment
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
 _PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
@@ -68,8 +68,9 @@ class Newton:
     """Constants of Newton's method for one kind of problem."""
 
     iterations: int = 20
-    points: int = _PREDICTOR_POINTS  # equilibria for the predictor after the first part of a path
-    # After this number of iterations in later parts, a residual above the first one ends the solve.
+    points: int = _PREDICTOR_POINTS  # equilibria for the predictor after the path's first segment
+    # After this number of iterations in later segments, a residual above the first one ends the
+    # solve.
     patience: int | None = None
     damped: int = 0  # further iterations with a damped tangent, if these do not converge
     # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
@@ -92,21 +93,21 @@ class IncrementalProblem(Short, ABC):
     trial: Any
 
     @abstractmethod
-    def begin(self, part: Part, *, is_first: bool) -> float | None:
-        """Begin a part of the path at the last equilibrium.
+    def begin(self, segment: Segment, *, is_first: bool) -> float | None:
+        """Begin a segment of the path at the last equilibrium.
 
         Args:
-            part: The part.
-            is_first: Whether no part came before.
+            segment: The segment.
+            is_first: Whether no segment came before.
 
         Returns:
-            Length of the part relative to the part before, if the path continues nearly straight.
+            Length of the segment relative to the one before, if the path continues nearly straight.
             Then earlier equilibria are used for the prediction. Otherwise None.
         """
 
     @abstractmethod
     def prescribe(self, x: Floats, t: float) -> None:
-        """Write what is prescribed at fraction t of the part to trial unknowns x."""
+        """Write what is prescribed at fraction t of the segment to trial unknowns x."""
 
     @abstractmethod
     def residual(self, x: Floats, t: float) -> Residual:
@@ -134,7 +135,7 @@ class IncrementalProblem(Short, ABC):
 
         Args:
             x: Unknowns, which were the last trial.
-            t: Fraction of the part.
+            t: Fraction of the segment.
 
         Returns:
             The error. The default 0 is no estimate, so that steps end only at increments.
@@ -173,7 +174,7 @@ class PlaneStrainProblem(IncrementalProblem):
     """Equations whose last three unknowns are the mean strain xx, yy and engineering shear xy.
 
     Attributes:
-        free: Indices of the components whose mean strain is free in this part of the path.
+        free: Indices of the components whose mean strain is free in this segment of the path.
         start: (3,) mean strains xx, yy, xy at its start, or stresses of free components [MPa].
         way: (3,) difference of its end from its start.
     """
@@ -182,13 +183,13 @@ class PlaneStrainProblem(IncrementalProblem):
     start: Floats
     way: Floats
 
-    def begin(self, part: Part, *, is_first: bool) -> float | None:  # noqa: ARG002
-        """Begin a part of the path, without a prediction from earlier equilibria."""
+    def begin(self, segment: Segment, *, is_first: bool) -> float | None:  # noqa: ARG002
+        """Begin a segment of the path, without a prediction from earlier equilibria."""
         averages = self.averages()
         self.start = averages["strain"][IN_PLANE]
-        self.start[part.free] = averages["stress"][IN_PLANE][part.free]
-        self.way = part.end - self.start
-        self.free = part.free
+        self.start[segment.free] = averages["stress"][IN_PLANE][segment.free]
+        self.way = segment.end - self.start
+        self.free = segment.free
         return None
 
     def load(self, t: float) -> Floats:
@@ -207,7 +208,7 @@ class Equilibrium(NamedTuple):
 
     x: Floats  # unknowns
     state: Any  # of the problem
-    parts: int  # number of parts of the path so far
+    segments: int  # number of segments of the path so far
     largest_stress: float  # largest norm of the mean stress so far [MPa]
 
 
@@ -235,8 +236,8 @@ class Follower(Short):
     Attributes:
         problem: Equations, at the last equilibrium.
         tolerance: Relative residual at which Newton's method has converged [-].
-        part: Present part of the path.
-        parts: Number of parts of the path so far.
+        segment: Present segment of the path.
+        segments: Number of segments of the path so far.
         largest_stress: Largest norm of the mean stress so far [MPa].
         residuals: Relative residual of each iteration of the last step.
         counts: Numbers of Newton iterations, updates of the state and cutbacks.
@@ -245,43 +246,43 @@ class Follower(Short):
     def __init__(self, problem: IncrementalProblem, tolerance: float):
         self.problem = problem
         self.tolerance = tolerance
-        self.part: Part
-        self.parts = 0
+        self.segment: Segment
+        self.segments = 0
         self.largest_stress = 0.0
         self.residuals: list[float] = []
         self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
-        self._path = [(0.0, problem.x)]  # fraction of the part, and unknowns
+        self._path = [(0.0, problem.x)]  # fraction of the segment, and unknowns
         self._longest = math.inf  # step that the last error estimate allows
 
     @property
     def equilibrium(self) -> Equilibrium:
         """The last equilibrium. Its state may change if the path goes on without `restart`."""
         problem = self.problem
-        return Equilibrium(problem.x, problem.state, self.parts, self.largest_stress)
+        return Equilibrium(problem.x, problem.state, self.segments, self.largest_stress)
 
     def restart(self, at: Equilibrium) -> None:
         """Go back to an equilibrium, so that further steps depend only on it."""
         self.problem.restart(at.x, at.state)
-        self.parts = at.parts
+        self.segments = at.segments
         self.largest_stress = at.largest_stress
-        self._path = [(1.0, at.x)]  # at the end of a part
+        self._path = [(1.0, at.x)]  # at the end of a segment
 
-    def begin(self, part: Part) -> None:
-        """Begin the next part of the path."""
-        ratio = self.problem.begin(part, is_first=self.parts == 0)
+    def begin(self, segment: Segment) -> None:
+        """Begin the next segment of the path."""
+        ratio = self.problem.begin(segment, is_first=self.segments == 0)
         if ratio is None:
             self._path = [(0.0, self.problem.x)]
         else:
-            # A fraction t of the last part is the fraction (t - 1) / ratio of this part.
+            # A fraction t of the last segment is the fraction (t - 1) / ratio of this segment.
             self._path = [((t - 1.0) / ratio, x) for t, x in self._path]
         self._longest = math.inf
-        self.part = part
-        self.parts += 1
+        self.segment = segment
+        self.segments += 1
 
     def advance(self, end: float) -> None:
-        """Go on to fraction `end` of the part, in smaller steps if needed."""
+        """Go on to fraction `end` of the segment, in smaller steps if needed."""
         start = self._path[-1][0]
-        failures, self._longest = advance(start, end, self._attempt, self.parts, self._longest)
+        failures, self._longest = advance(start, end, self._attempt, self.segments, self._longest)
         self.counts["cutbacks"] += failures
 
     def _attempt(self, t: float) -> float:
@@ -304,7 +305,7 @@ class Follower(Short):
         """Return unknowns and norm of the mean stress at fraction t; None without convergence."""
         problem = self.problem
         newton = problem.newton
-        x = extrapolate(self._path[-newton.points :] if self.parts > 1 else self._path, t)
+        x = extrapolate(self._path[-newton.points :] if self.segments > 1 else self._path, t)
         problem.prescribe(x, t)
         start = x.copy()
         converged = self._iterate(x, t, newton.iterations)
@@ -359,7 +360,7 @@ class Follower(Short):
             return True
         patience = self.problem.newton.patience
         is_late = patience is not None and len(self.residuals) > patience
-        return self.parts > 1 and is_late and last > first
+        return self.segments > 1 and is_late and last > first
 
 
 def follow(
@@ -372,12 +373,12 @@ def follow(
     partial: bool = False,
     ends: Callable[[Averages], bool] = lambda _: False,
 ) -> EquilibriumPath:
-    """Follow a loading path from the undeformed state, in equal increments of each part.
+    """Follow a loading path from the undeformed state, in equal increments of each segment.
 
     Args:
         problem: Equations in the undeformed state.
         loading: Path of the mean strain and stress.
-        increments: Number of increments of each part, if the loading gives none.
+        increments: Number of increments of each segment, if the loading gives none.
         tolerance: Relative residual at which Newton's method has converged [-].
         reached: Function without arguments, called at the start and after each increment. The
             default `bool` does nothing.
@@ -406,7 +407,7 @@ def follow(
 
     record()
     try:
-        for _ in _equilibria(follower, loading.parts(increments)):
+        for _ in _equilibria(follower, loading.segments(increments)):
             record()
             if ends(rows[-1]):
                 break
@@ -416,19 +417,19 @@ def follow(
         if isinstance(error, ConvergenceError):
             error.history = _stacked(rows)
             limit = problem.limit()
-            error.args = (f"{error}. {_explanation(problem.averages(), follower.part, limit)}",)
+            error.args = (f"{error}. {_explanation(problem.averages(), follower.segment, limit)}",)
         if not partial:
             raise
         stop = error
     return EquilibriumPath(*last, _stacked(rows), follower.counts | problem.counts, stop)
 
 
-def _equilibria(follower: Follower, parts: Sequence[Part]) -> Iterator[None]:
-    """Go along the parts of a path, and yield after each increment."""
-    for part in parts:
-        follower.begin(part)
-        for increment in range(1, part.increments + 1):
-            follower.advance(increment / part.increments)
+def _equilibria(follower: Follower, segments: Sequence[Segment]) -> Iterator[None]:
+    """Go along the segments of a path, and yield after each increment."""
+    for segment in segments:
+        follower.begin(segment)
+        for increment in range(1, segment.increments + 1):
+            follower.advance(increment / segment.increments)
             yield
 
 
@@ -436,18 +437,18 @@ def advance(
     start: float,
     end: float,
     attempt: Callable[[float], float],
-    part: int,
+    segment: int,
     longest: float = math.inf,
 ) -> tuple[int, float]:
-    """Follow a part of a path for an increment, in smaller steps after a rejected attempt.
+    """Follow a segment of a path for an increment, in smaller steps after a rejected attempt.
 
     Args:
-        start: Fraction of the part that has been reached.
+        start: Fraction of the segment that has been reached.
         end: Fraction to be reached.
         attempt: Function of the next fraction. It returns the error of the step relative to the
             allowed error. Above 1 the step is rejected; infinity means that there is no
             equilibrium, and 0 that the error is not estimated.
-        part: Number of the part, for the error message.
+        segment: Number of the segment, for the error message.
         longest: Longest first step, as returned for the increment before.
 
     Returns:
@@ -462,7 +463,7 @@ def advance(
     >>> def attempt(t):
     ...     reached.append(t)
     ...     return 0.0 if len(reached) > 1 else math.inf
-    >>> advance(0.0, 1.0, attempt, part=1), reached
+    >>> advance(0.0, 1.0, attempt, segment=1), reached
     ((1, inf), [1.0, 0.25, 0.75, 1.0])
     """
     whole = end - start
@@ -486,8 +487,8 @@ def advance(
             if error < math.inf:
                 what = f"the error of a step is {error:.2g} times the allowed one"
             raise ConvergenceError(
-                f"{what} at load fraction {target:.5f} of part {part} of the path, even in steps "
-                f"of {whole * _SMALLEST_STEP:.1e}"
+                f"{what} at load fraction {target:.5f} of segment {segment} of the path, "
+                f"even in steps of {whole * _SMALLEST_STEP:.1e}"
             )
     return failures, step if error else math.inf
 
@@ -503,10 +504,10 @@ def _stacked(rows: Sequence[Averages]) -> Averages:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _explanation(averages: Averages, part: Part, limit: str) -> str:
+def _explanation(averages: Averages, segment: Segment, limit: str) -> str:
     """Say what the last equilibrium is, which may be within an increment, and why a path ends."""
     strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
-    if np.any(part.end[part.free]):
+    if np.any(segment.end[segment.free]):
         above = "The prescribed stress may be above the limit load: prescribe a strain instead"
         cause = f"{above}. {limit}" if limit else above
     else:

@@ -167,7 +167,7 @@ def train_anchored(
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
         n_members=n_members,
         training=training,
         anchoring=anchoring,
@@ -183,7 +183,7 @@ def _train_anchored(
     fixed: NDArray[np.bool_],
     *,
     noise: Noise | str | None,
-    known: DataNoise | None,
+    data_noise: DataNoise | None,
     n_members: int | None,
     training: TrainingSettings,
     anchoring: Anchoring,
@@ -200,16 +200,16 @@ def _train_anchored(
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
     first = _initial_weights(anchoring.initial_weights, pretrained, centres, n, seeds)
-    X, y, known = counted_rows(X, y, known)
-    kept, covariances = noise_of_training(noise, X, y, known)
+    X, y, data_noise = counted_rows(X, y, data_noise)
+    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
     task = Task(
         architecture=pretrained.architecture,
         X=X,
         y=np.where(fixed, np.nan, y),
         input_scaler=pretrained.input_scaler,
         output_scaler=pretrained.output_scaler,
-        noise_covariance=kept,
-        covariances=None if known is None else covariances,
+        noise_covariance=noise_covariance,
+        covariances=None if data_noise is None else covariances,
         resampling=anchoring.resampling,
         seeds=seeds,
     )
@@ -341,15 +341,17 @@ class AnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         check_enough(self.group("anchoring"), self._most_members)
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior, known)
+    def _trained(
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
+    ) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior, data_noise)
         return _train_anchored(
             pretrained,
             X,
             y,
             self._fixed(y, keep_prior),
             noise=noise,
-            known=known,
+            data_noise=data_noise,
             n_members=self.n_members,
             training=self.group("training"),
             anchoring=self.group("anchoring"),

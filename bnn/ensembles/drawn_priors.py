@@ -14,7 +14,8 @@ from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import TablePrior, draw_realisations
 from bnn.scaling import BoundsScaler
 
-# Added to the covariance of known points, relative to the variance, so that it is invertible.
+# Added to the covariance where realisations were drawn, relative to the variance, so that it is
+# invertible.
 JITTER = 1e-8
 _VARIANCES = np.logspace(-24.0, 0.0, 49)  # candidates for τ², for outputs of unit variance
 
@@ -76,19 +77,25 @@ def prior_covariance(
 
 
 def continued(
-    prior: GaussianProcessPrior, X: Array, known: Array, n_samples: int, random_state: RandomState
+    prior: GaussianProcessPrior,
+    X: Array,
+    drawn_at: Array,
+    n_samples: int,
+    random_state: RandomState,
 ) -> Array:
-    """Continue realisations that the prior drew at known points to X; ignore its bounds."""
+    """Continue realisations that the prior drew at the points `drawn_at` to X; ignore bounds."""
     seeds = seed_sequence(random_state)
-    own = prior.covariances(X, X)
-    cross = prior.covariances(X, known)
-    jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
-    given = Conditioning.from_blocks(prior.covariances(known, known), np.diag(jitter), cross, own)
-    # g(X) = m(X) + G (g - m)(known) + R z, with R Rᵀ = K(X, X) - G K(known, X) and z ~ N(0, I)
-    values = given.correction(prior.fluctuations(known, n_samples, seeds))
-    for j, covariance in enumerate(given.covariance):
+    K_XX = prior.covariances(X, X)
+    K_XD = prior.covariances(X, drawn_at)
+    K_DD = prior.covariances(drawn_at, drawn_at)
+    jitter = JITTER * np.diagonal(K_XX, axis1=1, axis2=2).mean(axis=1)
+    conditioning = Conditioning.from_blocks(K_DD, np.diag(jitter), K_XD, K_XX)
+    # With the points D where the realisations g were drawn:
+    # g(X) = m(X) + G (g - m)(D) + R z, with R Rᵀ = K(X, X) - G K(D, X) and z ~ N(0, I)
+    values = conditioning.correction(prior.fluctuations(drawn_at, n_samples, seeds))
+    for j, covariance in enumerate(conditioning.covariance):
         noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
-        values[:, :, j] += noise @ covariance_root(covariance, own[j].max()).T
+        values[:, :, j] += noise @ covariance_root(covariance, K_XX[j].max()).T
     return values + prior.means(X, n_samples, seeds)
 
 

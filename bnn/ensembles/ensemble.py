@@ -37,7 +37,7 @@ from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
-from bnn.storage.values import NotStored, kept, same
+from bnn.storage.values import NotStored, as_stored, same
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,8 +66,8 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def group(self, name: str) -> Any:
         """Return a group of settings, or its default if the parameter is None."""
-        given = getattr(self, name)
-        return self.group_defaults[name] if given is None else given
+        settings = getattr(self, name)
+        return self.group_defaults[name] if settings is None else settings
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -111,8 +111,8 @@ class EnsembleRegressor(PredictiveRegressor):
         check_count("n_members", self.n_members, 2, MOST_NETWORKS)
         check_device(self.device)
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
-        members = self._trained(X, y, keep_prior, known)
+    def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
+        members = self._trained(X, y, keep_prior, data_noise)
         constants = self._constants(y, keep_prior)
         if not np.isnan(constants).all():
             members = members.clipped(constants)
@@ -131,7 +131,9 @@ class EnsembleRegressor(PredictiveRegressor):
         return ~np.isnan(self._constants(y, keep_prior))
 
     @abstractmethod
-    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
+    def _trained(
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
+    ) -> Members:
         """Return members trained on X (N, n_in) and y (N, n_out), with known noise if any."""
 
     def sample(self, X: ArrayLike) -> Array:
@@ -147,9 +149,9 @@ class EnsembleRegressor(PredictiveRegressor):
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         samples = self.fitted_members().sample(X)
         mean = samples.mean(axis=0)
-        known = self.constant_outputs_
+        constants = self.constant_outputs_
         # Members agree on a constant output, whose only uncertainty is its rounding error.
-        none = known is None or np.isnan(known)
+        none = constants is None or np.isnan(constants)
         rounding = np.where(none, 0.0, np.square(rounding_of(mean)))
         if not joint:
             return mean, samples.var(axis=0, ddof=1) + rounding
@@ -238,8 +240,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         check_functional_prior(self.prior)
         most = self._most_members
         if self.n_members > most:
-            given = f"n_members = {self.n_members}"
-            raise ValueError(f"{given}: must be <= pretraining.n_networks = {most}")
+            needed = f"must be <= pretraining.n_networks = {most}"
+            raise ValueError(f"n_members = {self.n_members}: {needed}")
 
     @property
     def _most_members(self) -> int:
@@ -347,27 +349,27 @@ class PretrainedEnsemble(EnsembleRegressor):
         return ranges
 
     def _prepared(
-        self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
         """Return the pre-trained networks and the noise: estimated for the data, or kept."""
         if keep_prior:
             return self._kept_networks(), self.noise_
-        noise = likely_noise(self.noise, X, y, known)
-        if not is_whole(known, noise, y.shape[1]):
+        noise = likely_noise(self.noise, X, y, data_noise)
+        if not is_whole(data_noise, noise, y.shape[1]):
             checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training
-        return self._pretrained_for(X, y, noise, known), noise
+        return self._pretrained_for(X, y, noise, data_noise), noise
 
     def _kept_networks(self) -> Pretrained:
         """Return the networks of the last fit; replace a prior that a file could not store."""
-        found = self.pretrained_
-        assert found is not None
-        lacking = isinstance(found.prior, NotStored) and found.prior.kind
+        pretrained = self.pretrained_
+        assert pretrained is not None
+        lacking = isinstance(pretrained.prior, NotStored) and pretrained.prior.kind
         if lacking and lacking == type(self.prior).__name__:
-            found = self.pretrained_ = replace(found, prior=own_copy(self.prior))
-        return found
+            pretrained = self.pretrained_ = replace(pretrained, prior=own_copy(self.prior))
+        return pretrained
 
     def _pretrained_for(
-        self, X: Array, y: Array, noise: Noise, known: DataNoise | None, prior: Any = None
+        self, X: Array, y: Array, noise: Noise, data_noise: DataNoise | None, prior: Any = None
     ) -> Pretrained:
         """Return the pre-trained networks, after pre-training if they are missing or outdated.
 
@@ -375,34 +377,40 @@ class PretrainedEnsemble(EnsembleRegressor):
         the same data.
         """
         made_with = self.pretrained_with_
-        found = self.pretrained_
-        data = (X, y, noise) if known is None else (X, y, noise, known)
-        if found and made_with and not self._stale(found, made_with, X, y, data):
-            return found
+        pretrained = self.pretrained_
+        data = (X, y, noise) if data_noise is None else (X, y, noise, data_noise)
+        if pretrained and made_with and not self._stale(pretrained, made_with, X, y, data):
+            return pretrained
         points = None if made_with is None else made_with["X"]
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
         if self.prior is not None or prior is None:
-            prior = likely_prior(self.prior, noise, X, y, known)
+            prior = likely_prior(self.prior, noise, X, y, data_noise)
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
-        found_for = data if self.prior is None else None
-        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": found_for}
+        estimated_from = data if self.prior is None else None
+        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": estimated_from}
         self.pretrained_with_ |= self._shaping()
         assert self.pretrained_ is not None
         return self.pretrained_
 
     def _stale(
-        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, data: tuple[Any, ...]
+        self,
+        pretrained: Pretrained,
+        made_with: dict[str, Any],
+        X: Array,
+        y: Array,
+        data: tuple[Any, ...],
     ) -> bool:
-        if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
+        """Return whether networks were made with other parameters, or for other data."""
+        if made_with["ranges"] and not same(made_with["ranges"], self._ranges(X, y)):
             return True
-        if known["data"] is not None and not same(known["data"], data):
+        if made_with["data"] is not None and not same(made_with["data"], data):
             return True  # the prior was estimated from other data
-        follows = self.prior is None and not found.inputs_given
-        if follows and found.shape != (X.shape[1], y.shape[1]):
+        follows = self.prior is None and not pretrained.inputs_given
+        if follows and pretrained.shape != (X.shape[1], y.shape[1]):
             return True
         shaping = self._shaping()
-        return not all(same(shaping[name], known[name]) for name in SHAPING)
+        return not all(same(shaping[name], made_with[name]) for name in SHAPING)
 
     def _prior_rows(self, inputs: Sequence[str], ranges: Array) -> list[tuple[str, list[str]]]:
         return prior_rows(self.prior_, None, inputs, ranges)
@@ -418,9 +426,10 @@ class PretrainedEnsemble(EnsembleRegressor):
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""
         stored = super().stored_fields()
-        known = self.pretrained_with_
-        if known is not None:
-            stored["fitted"]["pretrained_with_"] = {n: kept(value) for n, value in known.items()}
+        made_with = self.pretrained_with_
+        if made_with is not None:
+            stored_values = {name: as_stored(value) for name, value in made_with.items()}
+            stored["fitted"]["pretrained_with_"] = stored_values
         return stored
 
     def check_restored(self) -> None:
@@ -428,8 +437,9 @@ class PretrainedEnsemble(EnsembleRegressor):
         super().check_restored()
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
-        known = self.pretrained_with_
-        if not isinstance(known, dict) or known.keys() != {"X", "ranges", "data", *SHAPING}:
+        made_with = self.pretrained_with_
+        keys = {"X", "ranges", "data", *SHAPING}
+        if not isinstance(made_with, dict) or made_with.keys() != keys:
             raise ValueError("pretrained_with_ does not name the parameters of the pre-training")
 
 

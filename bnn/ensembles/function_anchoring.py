@@ -177,7 +177,7 @@ def train_function_anchored(
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
         n_members=n_members,
         anchoring=anchoring,
         device=device,
@@ -192,7 +192,7 @@ def _train_function_anchored(
     fixed: NDArray[np.bool_],
     *,
     noise: Noise | str | None,
-    known: DataNoise | None,
+    data_noise: DataNoise | None,
     n_members: int | None,
     anchoring: FunctionAnchoring,
     device: str,
@@ -202,8 +202,8 @@ def _train_function_anchored(
     check_data(pretrained, X, y)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    X, y, known = counted_rows(X, y, known)
-    kept, covariances = noise_of_training(noise, X, y, known)
+    X, y, data_noise = counted_rows(X, y, data_noise)
+    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
     if fixed.any():
         y = np.where(fixed, np.nan, y)
         # With noise as wide as this, the nugget of fixed outputs has its largest value.
@@ -212,9 +212,11 @@ def _train_function_anchored(
     seeds = seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(chosen, X, y, kept, covariances, anchoring, device, seeds)
+        return _anchor_to_components(
+            chosen, X, y, noise_covariance, covariances, anchoring, device, seeds
+        )
     return _anchor_to_process(
-        pretrained, X, y, kept, covariances, n_members, anchoring, device, seeds
+        pretrained, X, y, noise_covariance, covariances, n_members, anchoring, device, seeds
     )
 
 
@@ -310,12 +312,13 @@ def _conditioned(
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
-def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
-    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out); check it with C."""
+def _nuggets(noise: Array, nugget: float | None, C: Array) -> Array:
+    """Return δ of each output, (n_out,), `nugget` or from noise (..., n_out, n_out); check it."""
     # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
-    found = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
-    nuggets = found if given is None else np.full_like(found, given)
+    nuggets = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
+    if nugget is not None:
+        nuggets = np.full_like(nuggets, nugget)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
     check_nugget(nuggets, variances.mean(axis=1))
     return np.asarray(nuggets)
@@ -335,12 +338,12 @@ def _anchor_to_components(
     mixture = pretrained.prior
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    given = MixturePosterior(mixture, covariance, X, y)
-    warn_of_few_draws(given, stacklevel=3)
-    numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
+    posterior = MixturePosterior(mixture, covariance, X, y)
+    warn_of_few_draws(posterior, stacklevel=3)
+    numbers = posterior.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # Members are trained one by one, with a common progress bar. A single member is not centred.
     alone = replace(anchoring, progress=False)
-    parts = []
+    members = []
     title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the warning below covers all members
@@ -350,13 +353,13 @@ def _anchor_to_components(
             of_one = _anchor_to_process(
                 one, X, y, noise, covariance, None, alone, device, seed, centred=False
             )
-            parts.append(of_one)
+            members.append(of_one)
             bar.update()
-    late = np.count_nonzero([np.nanmin(part.losses) > anchoring.tol for part in parts])
+    late = np.count_nonzero([np.nanmin(one.losses) > anchoring.tol for one in members])
     if late:
         message = late_members(late, K, anchoring.max_iter)
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return joined(parts)
+    return joined(members)
 
 
 def _measurement_points(
@@ -364,20 +367,20 @@ def _measurement_points(
 ) -> Array:
     """Return the measurement points in addition to the training inputs X, (n, n_in)."""
     rng = generator(spawn(seeds, Purpose.MEASUREMENT))
-    given = pretrained.inputs
+    pretrained_at = pretrained.inputs
     if pretrained.inputs_given:
-        others = given[_others(pretrained.input_scaler, X, given)]
+        others = pretrained_at[_others(pretrained.input_scaler, X, pretrained_at)]
         return np.asarray(others[rng.permutation(len(others))[:n_points]])
-    uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
+    uniform = qmc.LatinHypercube(pretrained_at.shape[1], seed=rng).random(n_points)
     return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
 
 
-def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
-    """Return indices of given points that are not training inputs X; of equal points the first."""
-    points = scaler.transform(given)
-    to_data = cKDTree(scaler.transform(X)).query(points, p=np.inf)[0]
+def _others(scaler: BoundsScaler, X: Array, points: Array) -> Ints:
+    """Return indices of points that are not training inputs X; of equal points the first."""
+    scaled = scaler.transform(points)
+    to_data = cKDTree(scaler.transform(X)).query(scaled, p=np.inf)[0]
     # np.unique sorts by value: restore the order, so that a seed always selects the same points.
-    first = np.sort(np.unique(np.round(points / _SAME), axis=0, return_index=True)[1])
+    first = np.sort(np.unique(np.round(scaled / _SAME), axis=0, return_index=True)[1])
     return np.asarray(first[to_data[first] > _SAME])
 
 
@@ -457,26 +460,28 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         return nugget
 
     def _prepared(
-        self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
         """Return pre-trained networks and noise; find prior and noise together if both are None."""
         if keep_prior or self.prior is not None or self.noise is not None:
-            return super()._prepared(X, y, keep_prior, known)
-        alone = known is not None and known.std is not None
+            return super()._prepared(X, y, keep_prior, data_noise)
+        alone = data_noise is not None and data_noise.std is not None
         kind = None if alone else "gaussian"
-        prior, noise, _ = estimated_model(X, y, kind, known, constant_deviation=WIDE)
+        prior, noise, _ = estimated_model(X, y, kind, data_noise, constant_deviation=WIDE)
         assert not isinstance(noise, StudentNoise)
-        return self._pretrained_for(X, y, noise, known, prior), noise
+        return self._pretrained_for(X, y, noise, data_noise, prior), noise
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior, known)
+    def _trained(
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
+    ) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior, data_noise)
         return _train_function_anchored(
             pretrained,
             X,
             y,
             self._fixed(y, keep_prior),
             noise=noise,
-            known=known,
+            data_noise=data_noise,
             n_members=self.n_members,
             anchoring=self.group("anchoring"),
             device=self.device,

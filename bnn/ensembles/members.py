@@ -184,8 +184,8 @@ class Members(Networks):
         check_kind("data_covariances", self.data_covariances, np.ndarray, type(None))
         needed = (*self.inputs.shape[:-1], n_out, n_out)
         if self.data_covariances is not None and self.data_covariances.shape != needed:
-            given = self.data_covariances.shape
-            raise ValueError(f"data_covariances has shape {given}: must be {needed}")
+            what = f"data_covariances has shape {self.data_covariances.shape}"
+            raise ValueError(f"{what}: must be {needed}")
         check_kind("penalties", self.penalties, np.ndarray)
         check_kind("bounds", self.bounds, np.ndarray, type(None))
         if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
@@ -236,17 +236,17 @@ class Members(Networks):
         return replace(self, bounds=np.where(np.isnan(constants), bounds, constants))
 
 
-def joined(parts: Sequence[Members]) -> Members:
+def joined(members: Sequence[Members]) -> Members:
     """Join members that were trained one by one, each at separate points (n, n_in)."""
-    longest = max(len(part.losses) for part in parts)
-    own = {}
+    longest = max(len(one.losses) for one in members)
+    arrays = {}
     for name in ("weights", "targets", "epochs", "initial_weights", "anchors", "penalties"):
-        own[name] = np.concatenate([getattr(part, name) for part in parts])
-    losses = np.full((longest, len(parts)), np.nan)
-    for k, part in enumerate(parts):
-        losses[: len(part.losses), [k]] = part.losses
-    own |= {"inputs": np.stack([part.inputs for part in parts]), "losses": losses}
-    return replace(parts[0], numbers=np.arange(len(parts)), **own)
+        arrays[name] = np.concatenate([getattr(one, name) for one in members])
+    losses = np.full((longest, len(members)), np.nan)
+    for k, one in enumerate(members):
+        losses[: len(one.losses), [k]] = one.losses
+    arrays |= {"inputs": np.stack([one.inputs for one in members]), "losses": losses}
+    return replace(members[0], numbers=np.arange(len(members)), **arrays)
 
 
 def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
@@ -381,7 +381,10 @@ def train_to_data(
         )
     numbers = finite_members(K, result.diverged, "training")
     weights = result.weights[numbers]
-    kept_anchors = None if anchors is None else anchors[numbers]
+    finite_anchors = None if anchors is None else anchors[numbers]
+    data_covariances = None
+    if task.covariances is not None:
+        data_covariances = covariances if covariances.ndim == 3 else covariances[numbers]
     return Members(
         architecture=mlp,
         initial_weights=initial_weights[numbers],
@@ -394,17 +397,10 @@ def train_to_data(
         epochs=result.epochs,
         numbers=numbers,
         noise_covariance=task.noise_covariance,
-        anchors=kept_anchors,
-        penalties=_penalties(weight_prior, weights, kept_anchors),
-        data_covariances=_of_members(task.covariances, covariances, numbers),
+        anchors=finite_anchors,
+        penalties=_penalties(weight_prior, weights, finite_anchors),
+        data_covariances=data_covariances,
     )
-
-
-def _of_members(given: Array | None, covariances: Array, numbers: Ints) -> Array | None:
-    """Return the noise covariance of each datum for some members; None if none was given."""
-    if given is None:
-        return None
-    return covariances if covariances.ndim == 3 else covariances[numbers]
 
 
 def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:

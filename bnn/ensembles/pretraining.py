@@ -40,12 +40,13 @@ from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
 from bnn.storage import storable
-from bnn.storage.values import NotStored, dataclass_fields, kept
+from bnn.storage.values import NotStored, as_stored, dataclass_fields
 from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
+from safe_files.help_page import ExplainedWarning
 
 
-class PriorRangeWarning(UserWarning):
+class PriorRangeWarning(ExplainedWarning):
     """Most of the data lie outside the range in which networks were fitted to the prior."""
 
 
@@ -173,7 +174,7 @@ class Pretrained(Networks):
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the fields by name, as they are written to a file."""
-        return dataclass_fields(self) | {"prior": kept(self.prior)}
+        return dataclass_fields(self) | {"prior": as_stored(self.prior)}
 
 
 def pretrain(
@@ -234,8 +235,8 @@ def pretrain(
     check_kind("scaling", scaling, Scaling)
     _check_arguments(prior, n_features, n_outputs, nugget, device)
     seeds = seed_sequence(random_state)
-    given = getattr(prior, "points", None) if X is None else X
-    inputs = _points(given, n_features, settings, scaling, seeds)
+    points = getattr(prior, "points", None) if X is None else X
+    inputs = _points(points, n_features, settings, scaling, seeds)
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
     prior = _given_or_default(prior, scaler, scaling, n_outputs or 1)
@@ -268,7 +269,7 @@ def pretrain(
         numbers=numbers,
         prior=prior,
         prior_seed=prior_seed,
-        inputs_given=given is not None,
+        inputs_given=points is not None,
     )
 
 
@@ -316,12 +317,12 @@ def _given_or_default(
     if prior is not None:
         return prior
     # With output bounds "data" the prior has unit scale: its realisations determine the bounds.
-    known = None if isinstance(scaling.outputs, str) else scaling.outputs
-    return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
+    bounds = None if isinstance(scaling.outputs, str) else scaling.outputs
+    return default_prior(inputs, scaler_of("scaling.outputs", bounds, None, n_outputs))
 
 
 def _points(
-    given: ArrayLike | None,
+    points: ArrayLike | None,
     n_features: int | None,
     settings: Pretraining,
     scaling: Scaling,
@@ -334,15 +335,15 @@ def _points(
     Raises:
         ValueError: If the points have a wrong shape, or neither points nor n_features are given.
     """
-    if given is None:
+    if points is None:
         if n_features is None:
             raise ValueError("n_features = None: must be given if X is not")
         seed = spawn(seeds, Purpose.INPUTS)
         factor = settings.range_factor
         scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, factor)
         bounds = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
-        given = bounds.inverse_transform(scaled)
-    inputs = as_finite("X", given)
+        points = bounds.inverse_transform(scaled)
+    inputs = as_finite("X", points)
     K = settings.n_networks
     fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
     if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:

@@ -101,7 +101,7 @@ def train_vanilla(
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
         n_members=n_members,
         resampling=resampling,
         network=network,
@@ -118,7 +118,7 @@ def _train_vanilla(
     fixed: NDArray[np.bool_],
     *,
     noise: Noise | str | None,
-    known: DataNoise | None,
+    data_noise: DataNoise | None,
     n_members: int,
     resampling: str,
     network: Architecture,
@@ -138,11 +138,11 @@ def _train_vanilla(
     output_scaler = scaler_of("scaling.outputs", scaling.outputs, filled(y), y.shape[1])
     warn_far("scaling.inputs", scaler, X)
     warn_far("scaling.outputs", output_scaler, filled(y))
-    X, y, known = counted_rows(X, y, known)
-    kept, covariances = noise_of_training(noise, X, y, known)
-    of_rows = None if known is None else covariances
+    X, y, data_noise = counted_rows(X, y, data_noise)
+    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
+    of_rows = None if data_noise is None else covariances
     learnt = np.where(fixed, np.nan, y)
-    task = Task(mlp, X, learnt, scaler, output_scaler, kept, resampling, seeds, of_rows)
+    task = Task(mlp, X, learnt, scaler, output_scaler, noise_covariance, resampling, seeds, of_rows)
     start = random_starts(mlp, n_members, seeds, network.init)
     return train_to_data(task, start, training, device)
 
@@ -194,13 +194,15 @@ class VanillaEnsemble(EnsembleRegressor):
         "scaling": SCALING,
     }
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
+    def _trained(
+        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
+    ) -> Members:
         return _train_vanilla(
             X,
             y,
             self._fixed(y, keep_prior),
             noise=self.noise_ if keep_prior else self.noise,
-            known=known,
+            data_noise=data_noise,
             n_members=self.n_members,
             resampling=self.resampling,
             network=self.group("network"),

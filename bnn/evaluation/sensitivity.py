@@ -16,6 +16,7 @@ from bnn._seeding import RandomState, generator
 from bnn._text import Short, table
 from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
+from safe_files.help_page import see
 
 LEVELS = 25  # values of an input at which its main effect is computed
 BLOCKS = 16  # blocks of consecutive base points that the bootstrap resamples
@@ -179,6 +180,7 @@ def sensitivity(
     if result.half_width > WIDE:
         widest = f"± {result.half_width:.2g}"
         message = f"n = {n}: the 95 % intervals of the indices reach {widest}, use a larger n"
+        message += f"; {see('warnings')}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
 

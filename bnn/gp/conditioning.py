@@ -31,6 +31,7 @@ from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
+from safe_files.help_page import ExplainedWarning
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time, so that they
@@ -50,7 +51,7 @@ Source: TypeAlias = tuple[int, tuple[float, ...]]  # index of a kernel, and vari
 JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
-class NuggetWarning(UserWarning):
+class NuggetWarning(ExplainedWarning):
     """The noise is too small, relative to the prior, for double precision."""
 
 

@@ -83,9 +83,12 @@ class Matern32(Stationary):
     c_code = "double s = sqrt(3.0 * q), e = exp(-s); phi = (1.0 + s) * e; slope = -1.5 * e;"
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
-        s = np.sqrt(3.0 * q)
-        decay = np.exp(-s)
-        return (1.0 + s) * decay, -1.5 * decay if derivative else None
+        s = np.sqrt(np.multiply(3.0, q, out=q), out=q)
+        decay = _decay(s)
+        slope = -1.5 * decay if derivative else None
+        # φ in the memory of s: new memory takes longer than a product.
+        value = np.multiply(np.add(1.0, s, out=s), decay, out=s)
+        return value, slope
 
 
 class Matern52(Stationary):
@@ -105,10 +108,20 @@ class Matern52(Stationary):
     )
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
-        s = np.sqrt(5.0 * q)
-        decay = np.exp(-s)
-        value = (1.0 + s + s**2 / 3.0) * decay
-        return value, -5.0 / 6.0 * (1.0 + s) * decay if derivative else None
+        s = np.sqrt(np.multiply(5.0, q, out=q), out=q)
+        decay = _decay(s)
+        slope = -5.0 / 6.0 * (1.0 + s) * decay if derivative else None
+        # φ = (1 + s + s² / 3) exp(-s) in the memory of s: new memory takes longer than a product.
+        third = np.square(s)
+        third /= 3.0
+        value = np.add(np.add(1.0, s, out=s), third, out=s)
+        return np.multiply(value, decay, out=s), slope
+
+
+def _decay(s: Array) -> Array:
+    """Return exp(-s), (...), of s (...)."""
+    negative = np.asarray(np.negative(s))
+    return np.exp(negative, out=negative)
 
 
 @dataclass(repr=False)
@@ -289,12 +302,17 @@ class Linear(Kernel):
             of_each_input(name, getattr(self, name), A)
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         of_a, of_b = self.away(A), self.away(B)
-        values = (of_a * variance) @ of_b.T + self.offset
+        slopes = of_a * variance
+        values = np.full((len(A), len(B)), float(self.offset))
+        if slopes.any():
+            values += slopes @ of_b.T
         if not np.any(self.bends):
-            return np.asarray(values)
+            return values
         # Σ_i b_i (g₊ g₊' + g₋ g₋')
-        pairs = zip(self.bent(of_a), self.bent(of_b), strict=True)
-        return np.asarray(sum(((a * self.bends) @ b.T for a, b in pairs), start=values))
+        for a, b in zip(self.bent(of_a), self.bent(of_b), strict=True):
+            if a.any() and b.any():  # within the ends all g are zero
+                values += (a * self.bends) @ b.T
+        return values
 
     def away(self, X: Array) -> Array:
         """Return x - o, clipped to the interval from -reach to reach.

@@ -24,6 +24,7 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
 from bnn.storage.values import same
+from safe_files.help_page import see
 
 TINY = 1e-300  # replaces a weight of zero in logarithms and divisions
 # If correlated noise couples the outputs, at most COMBINATIONS of their components are mixed, or as
@@ -326,7 +327,8 @@ def warn_of_few_draws(posterior: MixturePosterior, stacklevel: int) -> None:
         message = (
             f"prior: the draws of the {S}^{n_out} combinations of components count like "
             f"{posterior.effective:.1f} independent draws, so means may be wrong by about "
-            f"{posterior.effective**-0.5:.1g} standard deviations: use fewer components"
+            f"{posterior.effective**-0.5:.1g} standard deviations: use fewer components; "
+            f"{see('warnings')}"
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 

@@ -58,6 +58,7 @@ from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
+from safe_files.help_page import see
 
 FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
@@ -512,7 +513,7 @@ def _check_rows(name: str, X: Array) -> None:
             )
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
-        raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
+        raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}; {see('slow-fits')}")
 
 
 def _check_matrices(prior: Prior, n_data: int) -> None:

@@ -197,13 +197,13 @@ class MLP(Short):
         layers = self.unpack(weights)
         activation = ACTIVATIONS[self.activation]
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
-        own = X.ndim == 3 and X.shape[0] == len(weights)
-        if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:
+        separate = X.ndim == 3 and X.shape[0] == len(weights)
+        if not (separate or X.ndim == 2) or X.shape[-1] != self.n_inputs:
             raise ValueError(
                 f"X has shape {tuple(X.shape)}: must be (n, {self.n_inputs}) or "
                 f"({len(weights)}, n, {self.n_inputs})"
             )
-        inputs = X if own else X.expand(len(weights), -1, -1)
+        inputs = X if separate else X.expand(len(weights), -1, -1)
         for number, (kernel, bias) in enumerate(layers, start=1):
             z = torch.baddbmm(bias.unsqueeze(1), inputs, kernel)
             yield inputs, z

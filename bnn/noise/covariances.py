@@ -20,13 +20,14 @@ from bnn._validation import (
     as_finite,
     check_readable,
 )
+from safe_files.help_page import ExplainedWarning
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 NOMINAL = 0.95  # nominal coverage of the joint region of the outputs, which tests an estimate
 LEAST_COVERAGE = 0.85  # a lower actual coverage gives a NoiseWarning
 
 
-class NoiseWarning(UserWarning):
+class NoiseWarning(ExplainedWarning):
     """Noise that exceeds the scatter of the data, or comes from too few runs, or nested lists."""
 
 

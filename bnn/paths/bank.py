@@ -62,7 +62,7 @@ from bnn.paths.material_points import (
 )
 from bnn.paths.return_mapping import History, Matrix, advance
 from bnn.storage import storable
-from bnn.storage.values import NotStored, dataclass_fields, kept
+from bnn.storage.values import NotStored, as_stored, dataclass_fields
 
 # Inputs (n, n_in) → (n, 2, 3, 3), the strains of matrix and fibres relative to that of the RVE
 Concentration = Callable[[Array], Array]
@@ -161,7 +161,7 @@ class MaterialPointBasis(Short):
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the attributes as they are saved to a file."""
-        return {name: kept(value) for name, value in dataclass_fields(self).items()}
+        return {name: as_stored(value) for name, value in dataclass_fields(self).items()}
 
     @property
     def n_histories(self) -> int:

@@ -51,7 +51,7 @@ from bnn.paths.bank import Concentration, MaterialPointBasis
 from bnn.paths.material_points import checked_inputs, checked_paths, column
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
-from bnn.storage.values import kept
+from bnn.storage.values import as_stored
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. These
 # values and the default of ρ were chosen on the training paths that ship with fe_data. ρ is not
@@ -297,7 +297,10 @@ class StrainPathEnsemble(Short, StoredModel):
         """Return the arguments and the fitted attributes as they are saved to a file."""
         arguments = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
-        return {"parameters": {name: kept(v) for name, v in arguments.items()}, "fitted": fitted}
+        return {
+            "parameters": {name: as_stored(v) for name, v in arguments.items()},
+            "fitted": fitted,
+        }
 
     def check_restored(self) -> None:
         """Raise ValueError unless the fitted attributes have the shapes that the basis requires."""

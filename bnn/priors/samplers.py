@@ -170,9 +170,9 @@ class TablePrior(FunctionPrior):
         if len(self.values) < 2:
             raise ValueError("values has one realisation: at least 2 are needed")
         n = len(self.points)
-        found = self.values.shape[1]
-        if found != n:
-            raise ValueError(f"values have {found} points: must be {n}, one for each of points")
+        n_values = self.values.shape[1]
+        if n_values != n:
+            raise ValueError(f"values have {n_values} points: must be {n}, one for each of points")
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
 
@@ -201,8 +201,8 @@ class TablePrior(FunctionPrior):
             )
         if self.interpolation == "linear" and self.points.shape[1] == 1:
             order = np.argsort(self.points[:, 0])
-            known = self.points[order, 0]
-            return np.apply_along_axis(lambda v: np.interp(X[:, 0], known, v[order]), 1, values)
+            places = self.points[order, 0]
+            return np.apply_along_axis(lambda v: np.interp(X[:, 0], places, v[order]), 1, values)
         if self.interpolation == "nearest":
             return values[:, nearest]
         by_point = np.moveaxis(values, 1, 0)

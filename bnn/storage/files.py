@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from bnn._version import __version__
 from bnn.storage.reading import as_path
-from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, unknown_classes
+from bnn.storage.values import KINDS, NUMBERS, Arrays, as_stored, plain, restored, unknown_classes
 from safe_files.writing import write_atomic
 
 FORMAT = "bnn"
@@ -110,7 +110,7 @@ class StoredModel:
         """Return hyper-parameters and fitted attributes; attributes are None before a fit."""
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return {"parameters": {n: kept(v) for n, v in parameters.items()}, "fitted": fitted}
+        return {"parameters": {n: as_stored(v) for n, v in parameters.items()}, "fitted": fitted}
 
     def _holds_anything(self) -> bool:
         """Return whether any attribute is fitted; parameters that are estimators do not count."""
@@ -233,7 +233,8 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
 def _require_small(archive: ZipFile, size: int) -> None:
     """Reject an archive that unpacks to much more than its size; `save` does not compress."""
     most = max(MIN_UNPACKED, MAX_RATIO * size)
-    unpacked = sum(part.file_size for part in archive.infolist())  # zipfile reads no more of a part
+    # zipfile reads no more of a file than this size.
+    unpacked = sum(info.file_size for info in archive.infolist())
     if unpacked > most:
         what = f"{size} bytes that unpack to {unpacked}, more than the limit of {most}"
         raise _Foreign(f"not a saved model: {what}")
@@ -242,12 +243,12 @@ def _require_small(archive: ZipFile, size: int) -> None:
 def _require_version(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _Foreign("not a saved model")
-    found = header.get("version")
-    if found != VERSION:
-        newer = isinstance(found, int | float) and found > VERSION
+    version = header.get("version")
+    if version != VERSION:
+        newer = isinstance(version, int | float) and version > VERSION
         remedy = "update bnn to read it" if newer else "save the model again with this bnn"
         raise _Foreign(
-            f"written by {_writer(header)} in format version {_shortened(found)}, "
+            f"written by {_writer(header)} in format version {_shortened(version)}, "
             f"bnn {__version__} reads version {VERSION}: {remedy}"
         )
 

@@ -87,7 +87,7 @@ def plain(value: Any, arrays: Arrays, path: str = "", shared: list[Any] | None =
         arrays[path] = value
         return {"array": path}
     if isinstance(value, tuple | list):
-        return [plain(part, arrays, f"{path}.{i}", shared) for i, part in enumerate(value)]
+        return [plain(entry, arrays, f"{path}.{i}", shared) for i, entry in enumerate(value)]
     name = _name(type(value))
     kind = KINDS.get(name)
     if kind is None or type(value) is not kind.type:
@@ -97,8 +97,8 @@ def plain(value: Any, arrays: Arrays, path: str = "", shared: list[Any] | None =
             if other is value:
                 return {"same": number}
     content = {
-        key: plain(part, arrays, f"{path}.{key}".strip("."), shared)
-        for key, part in kind.fields(value).items()
+        key: plain(entry, arrays, f"{path}.{key}".strip("."), shared)
+        for key, entry in kind.fields(value).items()
     }
     if kind.shared:
         shared.append(value)
@@ -111,7 +111,7 @@ def restored(
     """Restore a value from the JSON types of `plain`; array() returns an array by its path."""
     shared = [] if shared is None else shared
     if isinstance(tree, list):
-        return tuple(restored(part, array, shared) for part in tree)
+        return tuple(restored(entry, array, shared) for entry in tree)
     if not isinstance(tree, dict):
         return tree
     ((name, content),) = tree.items()
@@ -126,10 +126,10 @@ def restored(
     if name not in KINDS:
         raise ValueError(f"unknown kind {name!r}")
     kind = KINDS[name]
-    made = kind.make(**{key: restored(part, array, shared) for key, part in content.items()})
+    value = kind.make(**{key: restored(entry, array, shared) for key, entry in content.items()})
     if kind.shared:
-        shared.append(made)
-    return made
+        shared.append(value)
+    return value
 
 
 def unknown_classes(tree: Any) -> set[str]:
@@ -147,7 +147,7 @@ def _is_unknown_class(name: str) -> bool:
     return name not in KINDS and "." in name and not name.startswith("sklearn.")
 
 
-def kept(value: Any) -> Any:
+def as_stored(value: Any) -> Any:
     """Return a value if it can be stored, or else a NotStored."""
     try:
         plain(value, {})
@@ -160,14 +160,15 @@ def same(first: Any, second: Any) -> bool:
     """Return whether two values are equal; a value that cannot be stored equals only itself."""
     if first is second:
         return True
-    found: tuple[Arrays, Arrays] = ({}, {})
+    arrays_of_first: Arrays = {}
+    arrays_of_second: Arrays = {}
     try:
-        trees = plain(first, found[0]), plain(second, found[1])
+        trees = plain(first, arrays_of_first), plain(second, arrays_of_second)
     except TypeError:
         return False
     pairs = (
-        np.array_equal(array, found[1][path], equal_nan=array.dtype.kind == "f")
-        for path, array in found[0].items()
+        np.array_equal(array, arrays_of_second[path], equal_nan=array.dtype.kind == "f")
+        for path, array in arrays_of_first.items()
     )
     return bool(trees[0] == trees[1]) and all(pairs)
 

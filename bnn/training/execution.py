@@ -16,12 +16,12 @@ import torch
 
 # Libraries choose kernels and workspaces during their first calls, which must not be recorded.
 WARM_UP_CALLS = 2
-Part = TypeVar("Part")
+Group = TypeVar("Group")
 Result = TypeVar("Result")
 
 
 def run_groups(
-    function: Callable[[Part, threading.Event], Result], groups: Sequence[Part], workers: int
+    function: Callable[[Group, threading.Event], Result], groups: Sequence[Group], workers: int
 ) -> list[Result]:
     """Map function(group, stop) over groups, in threads with one core each, if workers > 1."""
     stop = threading.Event()  # functions should return soon after it is set

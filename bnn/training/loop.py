@@ -16,21 +16,26 @@ from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
+from safe_files.help_page import ExplainedError, ExplainedWarning
 
 
-class DivergenceWarning(UserWarning):
+class DivergenceWarning(ExplainedWarning):
     """Some members have weights or losses that are not finite; they are left out."""
 
 
-class DivergenceError(RuntimeError):
+class DivergenceError(ExplainedError, RuntimeError):
     """The weights and losses of fewer than two members are finite."""
+
+    section = "warnings"
 
 
 # Number of weights in a group of members. With gradients and moments, four times as many numbers
 # are in use, which should fit the cache.
 _GROUP_WEIGHTS = 400_000
 # Weights (k, d), losses (epochs, k) and epochs (k,) of the members of a group.
-Part: TypeAlias = tuple[Floats, Floats, Ints]
+GroupResult: TypeAlias = tuple[Floats, Floats, Ints]
+# Members of a run, and its settings.
+Plan: TypeAlias = tuple[Ints, TrainingSettings]
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class ConvergenceMonitor:
         self._done |= ended
         return bool(self._done.all())
 
-    def results(self, epochs: int) -> Part:
+    def results(self, epochs: int) -> GroupResult:
         """Return weights (k, d), losses (epochs, k) and numbers of epochs (k,) of the members."""
         weights = self._group.weights.export()
         weights = torch.where(self._done[:, None], self._weights, weights)
@@ -146,39 +151,41 @@ def train(
     place = torch.device(device)
     objective = objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
-    # On a CPU train as many members together as fit the cache, on a GPU all.
-    fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
-    size = settings.members_at_once or (fitting if place.type == "cpu" else len(weights))
-    groups = member_groups(len(weights), size, workers)
-    if max(settings.corrected_members, default=0) >= len(weights):
-        members = f"{len(weights)} members"
-        raise ValueError(f"bias_correction = {settings.bias_correction}: there are {members}")
-    plans = _plans(groups, settings)
+    plans = _plans(len(weights), architecture.n_weights, settings, place, workers)
     with progress_bar(settings.epochs * len(plans), progress, "epoch") as bar:
 
-        def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
+        def run(plan: Plan, stop: threading.Event) -> GroupResult:
             """Train a group of members with the settings of its plan."""
-            members, own_settings = plan
+            members, settings_of_group = plan
             group = MemberGroup(
                 architecture,
                 weights[members],
                 X if np.ndim(X) == 2 else X[members],
                 y[members],
-                own_settings,
+                settings_of_group,
                 seeds[members],
                 objective.of(members),
                 place,
             )
-            return _train_group(group, y[members], own_settings, bar, stop)
+            return _train_group(group, y[members], settings_of_group, bar, stop)
 
-        parts = run_groups(run, plans, workers)
+        results = run_groups(run, plans, workers)
     if settings.corrected_members:
-        parts = _by_member(plans, parts)
-    return _joined(parts, settings.epochs, len(seeds))
+        results = _by_member(plans, results)
+    return _joined(results, settings.epochs, len(seeds))
 
 
-def _plans(groups: list[Ints], settings: TrainingSettings) -> list[tuple[Ints, TrainingSettings]]:
+def _plans(
+    n_members: int, n_weights: int, settings: TrainingSettings, place: torch.device, workers: int
+) -> list[Plan]:
     """Return the members and the settings of each run."""
+    if max(settings.corrected_members, default=0) >= n_members:
+        members = f"{n_members} members"
+        raise ValueError(f"bias_correction = {settings.bias_correction}: there are {members}")
+    # On a CPU train as many members together as fit the cache, on a GPU all.
+    fitting = max(CACHE_LINE, _GROUP_WEIGHTS // n_weights)
+    size = settings.members_at_once or (fitting if place.type == "cpu" else n_members)
+    groups = member_groups(n_members, size, workers)
     few = np.array(settings.corrected_members, dtype=int)
     if not len(few):
         return [(group, settings) for group in groups]
@@ -190,14 +197,14 @@ def _plans(groups: list[Ints], settings: TrainingSettings) -> list[tuple[Ints, T
     return [(least_two, corrected), *((group, plain) for group in groups)]
 
 
-def _by_member(plans: list[tuple[Ints, TrainingSettings]], parts: list[Part]) -> list[Part]:
+def _by_member(plans: list[Plan], results: list[GroupResult]) -> list[GroupResult]:
     """Return one result per member: with bias correction, if the member has run with it."""
-    found: dict[int, Part] = {}
-    for (members, _), (weights, losses, epochs) in zip(plans, parts, strict=True):
+    by_member: dict[int, GroupResult] = {}
+    for (members, _), (weights, losses, epochs) in zip(plans, results, strict=True):
         for i, member in enumerate(members.tolist()):
             one = (weights[i : i + 1], losses[:, i : i + 1], epochs[i : i + 1])
-            found.setdefault(member, one)
-    return [found[member] for member in sorted(found)]
+            by_member.setdefault(member, one)
+    return [by_member[member] for member in sorted(by_member)]
 
 
 def _check_shapes(
@@ -226,7 +233,7 @@ def _check_shapes(
 @torch.no_grad()
 def _train_group(
     group: MemberGroup, y: Floats, settings: TrainingSettings, bar: tqdm, stop: threading.Event
-) -> Part:
+) -> GroupResult:
     variances = y.var(axis=1).sum(axis=1)
     monitor = ConvergenceMonitor(settings.convergence, variances, group)
     epoch = 0
@@ -239,9 +246,9 @@ def _train_group(
     return monitor.results(epoch + 1)
 
 
-def _joined(parts: list[Part], budget: int, n_members: int) -> TrainingResult:
+def _joined(results: list[GroupResult], budget: int, n_members: int) -> TrainingResult:
     """Join the results of groups that ended after different numbers of epochs."""
-    all_weights, all_losses, all_epochs = zip(*parts, strict=True)
+    all_weights, all_losses, all_epochs = zip(*results, strict=True)
     weights = np.concatenate(all_weights)[:n_members]
     epochs = np.concatenate(all_epochs)[:n_members]
     padded = []

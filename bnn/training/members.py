@@ -170,9 +170,9 @@ class MemberGroup:
         runs = [passes[points.stop - points.start] for points in slices]
         views = []
         for run, points in zip(runs, slices, strict=True):
-            y, own = self.data.y[:, points].mT.tensor_split([architecture.n_outputs], dim=1)
-            shape = len(own), architecture.n_outputs, -1, own.shape[2]
-            P = own.view(shape) if own.shape[1] else None
+            y, entries = self.data.y[:, points].mT.tensor_split([architecture.n_outputs], dim=1)
+            shape = len(entries), architecture.n_outputs, -1, entries.shape[2]
+            P = entries.view(shape) if entries.shape[1] else None
             views.append((run, run.inputs(self.data.X[:, points]), y, P))
         return views
 
@@ -185,20 +185,20 @@ class MemberGroup:
     def steps(self) -> None:
         """Take the steps of one epoch, always with the same calls on the same buffers."""
         self.loss.zero_()
-        for run, inputs, y, own in self._batches:
-            self._data_gradient(run.forward(inputs), y, own, run.delta)
+        for run, inputs, y, P in self._batches:
+            self._data_gradient(run.forward(inputs), y, P, run.delta)
             run.backward(inputs)
             self._penalty_gradient()
             self.adam.step()
 
-    def _data_gradient(self, outputs: Tensor, y: Tensor, own: Tensor | None, delta: Tensor) -> None:
+    def _data_gradient(self, outputs: Tensor, y: Tensor, P: Tensor | None, delta: Tensor) -> None:
         # r = f - y, (k, n_out, b)
         residual = outputs.sub_(y)
         # δ = P r
         if self._precision is not None:
             torch.bmm(self._precision, residual, out=delta)
-        elif own is not None:
-            torch.sum(own * residual[:, None], dim=2, out=delta)
+        elif P is not None:
+            torch.sum(P * residual[:, None], dim=2, out=delta)
         else:
             delta.copy_(residual)
         # loss ← loss + Σ_i r_iᵀ P r_i

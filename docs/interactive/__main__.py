@@ -1,6 +1,6 @@
 """The networks behind docs/interactive.md, as JSON: python -m docs.interactive.
 
-Both ensembles learn from the 50 cells of `train_beta`, which leave a third of the range of the
+Both ensembles learn from the 50 RVEs of `train_beta`, which leave a third of the range of the
 volume fraction to extrapolation. Takes minutes; the page evaluates what is written here.
 """
 
@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "fe_data" / "datasets"
 OUT = Path(__file__).with_name("surrogate.json")
 TRAINING = "train_beta"
-SHOWN = (TRAINING, "train_uniform", "test_uniform")  # tables whose cells stand beside predictions
+SHOWN = (TRAINING, "train_uniform", "test_uniform")  # tables whose RVEs stand beside predictions
 MEMBERS = 24
 NETWORK = bnn.Architecture((16, 16), "silu")
 EPOCHS = bnn.TrainingSettings(epochs=500)
-SHOWN_STRAINS = [*range(6), *range(9, 50, 4)]  # dense where the cell begins to yield
+SHOWN_STRAINS = [*range(6), *range(9, 50, 4)]  # dense where the RVE begins to yield
 # Words of the page, shorter than those of the schema, and fewer decimals.
 INPUT_WORDS = {
     "vf": {"words": "volume fraction of the fibres", "symbol": "v_f"},
@@ -43,21 +43,21 @@ OUTPUT_WORDS = {
 
 
 def load(name: str) -> tuple[fe_data.Table, np.ndarray]:
-    """A shipped table, and the stress of its cells, (n, 50) [MPa]."""
+    """A shipped table, and the stress of its RVEs, (n, 50) [MPa]."""
     path = TABLES / f"{name}.csv"
     return fe_data.load_table(path), fe_data.load_curves(path).stress
 
 
 def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray]:
     """Both ensembles, the components of the curves, and the noise of all outputs, (n_out,)."""
-    cells, stress = load(TRAINING)
+    rves, stress = load(TRAINING)
     repeated, repeated_stress = load("noise")
     components = bnn.PrincipalComponents.fit(stress, explained=0.999)
     # The networks predict the five properties and the scores of the curve.
-    y = np.hstack([cells.outputs, components.transform(stress)])
+    y = np.hstack([rves.outputs, components.transform(stress)])
     again = np.hstack([repeated.outputs, components.transform(repeated_stress)])
     noise = np.sqrt(np.diag(replicate_covariance(again, repeated.group)))
-    prior = bnn.evidence.fit_prior(cells.inputs, y, noise, estimate="map")
+    prior = bnn.evidence.fit_prior(rves.inputs, y, noise, estimate="map")
     common = {"noise": noise, "n_members": MEMBERS, "network": NETWORK, "random_state": 0}
     anchored = bnn.FunctionAnchoredEnsemble(
         prior,
@@ -67,8 +67,8 @@ def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray
     )
     low, high = np.transpose([*INPUT_BOUNDS.values()])
     points = np.random.default_rng(0).uniform(low, high, (150, len(low)))
-    anchored.pretrain(points).fit(cells.inputs, y)
-    vanilla = bnn.VanillaEnsemble(**common).fit(cells.inputs, y)
+    anchored.pretrain(points).fit(rves.inputs, y)
+    vanilla = bnn.VanillaEnsemble(**common).fit(rves.inputs, y)
     members = {"anchored": anchored.members_, "vanilla": vanilla.members_}
     return members, components, noise
 
@@ -91,33 +91,33 @@ def moments(functions: np.ndarray) -> dict[str, object]:
     return {"mean": functions.mean(axis=0).tolist(), "std": functions.std(axis=0, ddof=1).tolist()}
 
 
-def shown_cells() -> list[dict[str, object]]:
-    """Simulated cells in few digits: inputs, properties and curve, and whether they were learnt."""
+def shown_rves() -> list[dict[str, object]]:
+    """Simulated RVEs in few digits: inputs, properties and curve, and whether they were learnt."""
     shown = []
     for name in SHOWN:
         table, stress = load(name)
         for inputs, outputs, curve in zip(table.inputs, table.outputs, stress, strict=True):
-            cell = {
+            rve = {
                 "learnt": name == TRAINING,
                 "inputs": [float(f"{value:.4g}") for value in inputs],
                 "outputs": [float(f"{value:.5g}") for value in outputs],
                 "stress": curve[SHOWN_STRAINS].round().astype(int).tolist(),
             }
-            shown.append(cell)
+            shown.append(rve)
     return shown
 
 
 def document() -> dict[str, object]:
     """All that the page needs, and predictions of Python that the page must repeat."""
     members, components, noise = train()
-    cells, _ = load(TRAINING)
+    rves, _ = load(TRAINING)
     strain = fe_data.load_curves(TABLES / f"{TRAINING}.csv").strain
     inputs = []
-    for quantity, values in zip(INPUTS, cells.inputs.T, strict=True):
+    for quantity, values in zip(INPUTS, rves.inputs.T, strict=True):
         learnt = [float(values.min()), float(values.max())]
         words = INPUT_WORDS[quantity.name] | {"unit": quantity.unit}
         inputs.append(words | {"range": quantity.bounds, "learnt": learnt})
-    outputs = [OUTPUT_WORDS[name] | {"unit": output(name).unit} for name in cells.output_names]
+    outputs = [OUTPUT_WORDS[name] | {"unit": output(name).unit} for name in rves.output_names]
     low, high = np.transpose([*INPUT_BOUNDS.values()])
     X = np.random.default_rng(1).uniform(low, high, (5, len(low)))
     return {
@@ -132,8 +132,8 @@ def document() -> dict[str, object]:
             "vectors": components.vectors.tolist(),
             "rest": np.diag(components.residual).tolist(),
         },
-        "cell_strain": strain[SHOWN_STRAINS].astype(float).tolist(),
-        "cells": shown_cells(),
+        "rve_strain": strain[SHOWN_STRAINS].astype(float).tolist(),
+        "rves": shown_rves(),
         "check": {
             "X": X.tolist(),
             **{name: moments(ensemble.sample(X)) for name, ensemble in members.items()},

@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!root) return;
   const model = surrogate.parse(document.getElementById("surrogate").textContent);
   const NAMES = Object.keys(model.ensembles);
-  const SHOWN = 5; // nearest cells
+  const SHOWN = 5; // nearest RVEs
   const query = (selector) => root.querySelector(selector);
   const append = (box, html) => {
     box.insertAdjacentHTML("beforeend", html);
@@ -74,29 +74,29 @@ document.addEventListener("DOMContentLoaded", () => {
   const x = model.inputs.map(({ range }) => (range[0] + range[1]) / 2);
   const percent = model.curve.strain.map((each) => 100 * each);
   const limits = model.outputs.map((_, j) => {
-    const values = model.cells.map((cell) => cell.outputs[j]);
+    const values = model.rves.map((rve) => rve.outputs[j]);
     const room = 0.15 * (Math.max(...values) - Math.min(...values));
     return [Math.min(...values) - room, Math.max(...values) + room];
   });
-  const kindOf = (cell) =>
-    cell.learnt ? "learnt" : surrogate.outside(model, cell.inputs).length ? "far" : "near";
+  const kindOf = (rve) =>
+    rve.learnt ? "learnt" : surrogate.outside(model, rve.inputs).length ? "far" : "near";
 
-  function drawCurve(name, found, cells) {
+  function drawCurve(name, found, rves) {
     const svg = query(`svg.curve.${name}`);
     const at = scales(svg, [0, 5], [0, 1000], { left: 44, right: 10, top: 24, bottom: 38 });
     const at0 = (values) => [0, ...values];
     const strain = at0(percent);
     const mean = at0(found.curve.mean);
-    const measured = [0, ...model.cell_strain.map((each) => 100 * each)];
+    const measured = [0, ...model.rve_strain.map((each) => 100 * each)];
     svg.innerHTML =
       axes(at, [0, 1, 2, 3, 4, 5], [0, 250, 500, 750, 1000], ["mean strain [%]", "mean stress [MPa]"]) +
       band(at, strain, mean, at0(found.curve.total), `wide ${name}`) +
       band(at, strain, mean, at0(found.curve.std), `band ${name}`) +
-      cells.map((cell) => line(at, measured, at0(cell.stress), `cell ${kindOf(cell)}`)).join("") +
+      rves.map((rve) => line(at, measured, at0(rve.stress), `rve ${kindOf(rve)}`)).join("") +
       line(at, strain, mean, `mean ${name}`);
   }
 
-  function drawProperty(j, found, cells) {
+  function drawProperty(j, found, rves) {
     const svg = query(`svg.strip[data-output="${j}"]`);
     const at = scales(svg, limits[j], [0, 40], { left: 4, right: 4, top: 0, bottom: 0 });
     const inside = (v) => clamp(v, limits[j]);
@@ -111,22 +111,22 @@ document.addEventListener("DOMContentLoaded", () => {
       return `${bar(name, mean[j], total[j], y, "wide")}${bar(name, mean[j], std[j], y, "band")}
         <line class="mean ${name}" x1="${middle}" x2="${middle}" y1="${y - 2}" y2="${y + 12}"/>`;
     });
-    const mark = (cell) => `<circle class="cell ${kindOf(cell)}" r="4" cy="19" cx="${at.x(inside(cell.outputs[j]))}"/>`;
-    svg.innerHTML = rows.join("") + cells.map(mark).join("");
+    const mark = (rve) => `<circle class="rve ${kindOf(rve)}" r="4" cy="19" cx="${at.x(inside(rve.outputs[j]))}"/>`;
+    svg.innerHTML = rows.join("") + rves.map(mark).join("");
   }
 
-  function drawCell() {
-    const cells = surrogate.nearest(model, x, SHOWN);
+  function drawRVE() {
+    const rves = surrogate.nearest(model, x, SHOWN);
     const found = Object.fromEntries(NAMES.map((n) => [n, surrogate.predict(model, n, x)]));
-    NAMES.forEach((name) => drawCurve(name, found[name], cells));
+    NAMES.forEach((name) => drawCurve(name, found[name], rves));
     model.outputs.forEach(({ decimals }, j) => {
       NAMES.forEach((name) => {
         const { mean, total } = found[name].properties;
         const text = `${mean[j].toFixed(decimals)} ± ${(2 * total[j]).toFixed(decimals)}`;
         query(`td.${name}[data-output="${j}"]`).textContent = text;
       });
-      query(`td.nearest[data-output="${j}"]`).textContent = cells[0].outputs[j].toFixed(decimals);
-      drawProperty(j, found, cells);
+      query(`td.nearest[data-output="${j}"]`).textContent = rves[0].outputs[j].toFixed(decimals);
+      drawProperty(j, found, rves);
     });
     const beyond = surrogate.outside(model, x).map((i) => model.inputs[i]);
     query(".where").classList.toggle("outside", beyond.length > 0);
@@ -140,7 +140,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const step = range[1] > 1 ? 5 : 0.005;
     slider(query(".inputs"), { words, name, of, range, value: x[i], step, learnt }, (value) => {
       x[i] = value;
-      if (root.dataset.ready) drawCell();
+      if (root.dataset.ready) drawRVE();
     });
   });
   model.outputs.forEach(({ words, symbol: name, unit: of }, j) => {
@@ -217,7 +217,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // -- tabs, and a picture that fits the window --------------------------------------------------
   const tabs = [...root.querySelectorAll("[role=tab]")];
-  const draw = () => (query("#panel-cell").hidden ? drawLine() : drawCell());
+  const draw = () => (query("#panel-rve").hidden ? drawLine() : drawRVE());
   function choose(tab) {
     tabs.forEach((each) => {
       each.setAttribute("aria-selected", each === tab);

@@ -74,17 +74,17 @@ const surrogate = (() => {
     return { properties, curve: moments(curves, scatter) };
   }
 
-  /** Numbers of the inputs that lie outside the range of the training cells. */
+  /** Numbers of the inputs that lie outside the range of the training RVEs. */
   function outside(model, x) {
     const beyond = (value, [low, high]) => value < low || value > high;
     return model.inputs.flatMap((input, i) => (beyond(x[i], input.learnt) ? [i] : []));
   }
 
-  /** The nearest simulated cells, by the distance in inputs over their ranges. */
+  /** The nearest simulated RVEs, by the distance in inputs over their ranges. */
   function nearest(model, x, count) {
     const width = model.inputs.map(({ range }) => range[1] - range[0]);
-    const distance = (cell) => Math.hypot(...x.map((v, i) => (v - cell.inputs[i]) / width[i]));
-    return [...model.cells].sort((a, b) => distance(a) - distance(b)).slice(0, count);
+    const distance = (rve) => Math.hypot(...x.map((v, i) => (v - rve.inputs[i]) / width[i]));
+    return [...model.rves].sort((a, b) => distance(a) - distance(b)).slice(0, count);
   }
 
   /** L of K = L Lᵀ, by rows. */

@@ -1,8 +1,6 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
 import dataclasses
-import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,26 +9,15 @@ from typer import Argument, Option
 
 import fe_data
 from fe_data.cli import options
+from fe_data.cli.hints import loadings_with_hints, say_units
+from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.cli.signals import terminated_like_interrupted
 from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
-# Exit codes
-OK = 0
-INCOMPLETE = 1
-REFUSED = 2
-INTERRUPTED = 130
-LONG_WORD = 300  # characters; longer words of a message are cut
-PART = 100  # characters that are left at each end of a cut word
-LONG_MESSAGE = 10_000  # characters
 MAX_LINES = 50  # problems printed by verify
-LARGE_STRAIN = 0.1  # a larger strain of --loading is also printed in percent
-STIFFEST = 1300.0  # GPa: a larger modulus causes a hint on units; diamond has 1,220
-WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers have 10 or more
-OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
 ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
-LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
     Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
 ]
@@ -93,51 +80,6 @@ def of_the_program(
     """Options of `python -m fe_data` itself."""
 
 
-def say(message: object, code: int) -> int:
-    """Print one sentence to stderr, and return the exit code `code`."""
-    print(f"fe_data: {shortened(message)}", file=sys.stderr)
-    return code
-
-
-def show(*lines: object) -> None:
-    """Print lines of results to stdout."""
-    for line in lines:
-        print(escaped(str(line)))
-
-
-def escaped(text: str) -> str:
-    """Write control characters of a text as escapes, because a terminal would obey them."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
-    )
-
-
-def shortened(message: object) -> str:
-    """Cut long words out of a message, and write control characters as escapes.
-
-    Both may come from a file or an option.
-
-    Args:
-        message: The message.
-
-    Returns:
-        At most LONG_MESSAGE characters and dots.
-    """
-    text = escaped(str(message))
-    cut = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", text)
-    return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
-
-
-def several(number: int, one: str, more: str) -> str:
-    """Join a number and its singular or plural, as in "1 sample has" or "2 samples have"."""
-    return f"{number} {one if number == 1 else more}"
-
-
-def counted(counts: dict[str, int]) -> str:
-    """List numbers of samples by status, as in "98 ok, 2 retried"."""
-    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
-
-
 @app.command(cls=CommandWithSettings)
 def generate(
     context: typer.Context,
@@ -190,17 +132,19 @@ def generate(
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
-    _say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
-    paths = _loadings(loading, context, settings, phases) or None
+    say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
+    paths = loadings_with_hints(loading, context, settings, phases) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants, "strengths": strength or []}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
+    from fe_data.cli.generation import report
+
     with terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
-    return _report(summary, out)
+    return report(summary, out)
 
 
 @app.command(cls=CommandWithSettings)
@@ -250,24 +194,15 @@ def rve(
 ) -> int:
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["settings"]
-    chosen_microstructure: Any = seed
-    if microstructure is not None and vf is None:
-        options.require_given_microstructure(settings, seed)
-        chosen_microstructure = options.microstructure(microstructure, height)
-        vf = chosen_microstructure.volume_fraction
-        settings = dataclasses.replace(settings, n_fibres=len(chosen_microstructure.centres))
-    elif vf is None or microstructure is not None:
-        raise ValueError("give either --vf or --microstructure FILE")
-    else:
-        options.require_square(height)
+    vf, fibres, settings = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    inputs: Inputs | VolumeFraction
     chosen_solver: Any = solver
     phases = None
-    inputs: Inputs | VolumeFraction
     if material is None:
         if interphase:
             raise ValueError("--interphase needs --material, with a phase interphase")
         inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
-        _say_units(settings, inputs.E_f_GPa, None)
+        say_units(settings, inputs.E_f_GPa, None)
     else:
         if solver != "compiled":
             raise ValueError(
@@ -275,15 +210,16 @@ def rve(
             )
         phases = options.phases(material)
         inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
-        _say_units(settings, 0.0, phases)
+        say_units(settings, 0.0, phases)
         chosen_solver = (Path(material).stem, phases)
-    paths = options.strength(strength, _loadings(loading, context, settings, phases), phases)
+    paths = loadings_with_hints(loading, context, settings, phases)
+    paths = options.strength(strength, paths, phases)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
-    arguments = inputs, chosen_microstructure, settings, out, chosen, xdmf
+    arguments = inputs, fibres, settings, out, chosen, xdmf
     with terminated_like_interrupted():
         line, lacking = run_rve(*arguments, chosen_solver, interphase, mesh, drop)
     show(f"{out}: {line}")
@@ -292,6 +228,21 @@ def rve(
     if mesh is not None:
         show(f"wrote {mesh}")
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
+
+
+def _fibres_of_rve(
+    vf: float | None, microstructure: Path | None, height: float, seed: int, settings: Settings
+) -> tuple[float, "int | fe_data.Microstructure", Settings]:
+    """Return volume fraction, seed or fibres of a file, and settings with their number."""
+    if microstructure is not None and vf is None:
+        options.require_given_microstructure(settings, seed)
+        fibres = options.microstructure(microstructure, height)
+        settings = dataclasses.replace(settings, n_fibres=len(fibres.centres))
+        return fibres.volume_fraction, fibres, settings
+    if vf is None or microstructure is not None:
+        raise ValueError("give either --vf or --microstructure FILE")
+    options.require_square(height)
+    return vf, seed, settings
 
 
 @app.command()
@@ -332,7 +283,6 @@ def constants(
         BEGINNING,
         arrangement,
         fibres_of,
-        radii_of_voids,
         remove_earlier,
         write_constants,
     )
@@ -342,7 +292,7 @@ def constants(
         options.require_writable(out.parent)
         require_own(out, BEGINNING)
     phases = options.phases(material)
-    _say_units(Settings(), 0.0, phases)
+    say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:
         raise ValueError("--void-radius needs --void-fraction")
     if microstructure is not None and vf is None:
@@ -352,13 +302,7 @@ def constants(
     elif vf is not None and microstructure is None:
         options.require_square(height)
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
-        radius = 1.0 if void_radius is None else void_radius
-        fibres = fibres_of(vf, seed, settings, void_fraction, radius)
-        radii = radii_of_voids(fibres)
-        if len(radii) and abs(radii[0] / radius - 1) > OTHER_RADIUS:
-            share = f"so that a whole number of them has the fraction {void_fraction:g}"
-            text = f"the radius of voids is {radii[0]:.3g} mean fibre radii, not {radius:g}"
-            say(f"{text}, {share}", OK)
+        fibres = fibres_of(vf, seed, settings, void_fraction, void_radius)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
     try:
@@ -409,7 +353,7 @@ def strengths(
 
     settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
     phases = options.phases(material)
-    _say_units(Settings(), 0.0, phases)
+    say_units(Settings(), 0.0, phases)
     with terminated_like_interrupted():
         samples, table = print_strengths(
             phases, strength, vf, seed, replicates, settings, drop, jobs, out
@@ -470,8 +414,8 @@ def statistics(
 
     path = table_file(path)
     options.require_other(out, path)
-    cells = fe_data.load_table(path)
-    reduced = fe_data.replicate_statistics(cells)
+    rves = fe_data.load_table(path)
+    reduced = fe_data.replicate_statistics(rves)
     complete = np.hstack([reduced.X, reduced.field_values]).tolist()
     lost = different_inputs(path) - {*map(tuple, complete)}
     unfitted = lost & different_inputs(path, "unfitted")
@@ -479,14 +423,14 @@ def statistics(
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
-    show(f"wrote {out}: {inputs}, {len(cells)} RVEs")
+    show(f"wrote {out}: {inputs}, {len(rves)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
         say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
-    if failed := len(cells.failed):
+    if failed := len(rves.failed):
         what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
         return say(f"{what}: left out, see the column count", INCOMPLETE)
-    return INCOMPLETE if len(cells.unfitted) else OK
+    return INCOMPLETE if len(rves.unfitted) else OK
 
 
 @app.command()
@@ -553,75 +497,3 @@ def import_published(
     done, refused = import_tables(source, out)
     show(*done)
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
-
-
-def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None") -> None:
-    """Print a hint if a modulus [GPa] or a yield stress [MPa] seems to have another unit."""
-    matrix = settings.E_m_GPa
-    value = settings.sigma_y0_MPa
-    if phases is not None:
-        fibres = phases.fixed_inputs["E_f_GPa"]
-        matrix = phases.matrix.elasticity.modulus_across
-        yields = [phases.matrix.first_yield(tension=tension) for tension in (True, False)]
-        value = min((stress for stress in yields if stress is not None), default=WEAKEST)
-    for name, modulus in (("fibres", fibres), ("matrix", matrix)):
-        if modulus > STIFFEST:
-            unit = f"moduli are in GPa, and {modulus:g} MPa are {modulus / 1e3:g} GPa"
-            say(f"a modulus of {modulus:g} GPa ({name}) is more than that of diamond: {unit}", OK)
-    if value < WEAKEST:
-        unit = f"stresses are in MPa, and {value:g} GPa are {1e3 * value:g} MPa"
-        say(f"the matrix yields at {value:g} MPa, less than any plastic: {unit}", OK)
-
-
-def _loadings(
-    loading: Any, context: typer.Context, settings: Settings, phases: "fe_data.Phases | None"
-) -> "list[fe_data.Loading]":
-    """Return the paths of --loading; print a hint if one seems to be a mistake.
-
-    Hints are about strains that may be in percent, very long paths, and temperatures without
-    effect.
-    """
-    paths = options.loadings(loading, context)
-    largest = max((path.largest_strain for path in paths), default=0.0)
-    if largest > LARGE_STRAIN:
-        say(f"--loading goes to a strain of {largest:g}, which is {100 * largest:g} %", OK)
-    longest = max((path.total(settings.increments) for path in paths), default=0)
-    if longest > LONG_PATH:
-        say(f"--loading has a path of {longest} increments: an RVE takes minutes or hours", OK)
-    temperatures: list[Any] = [path.temperature or () for path in paths]
-    if phases is not None and any(map(any, temperatures)):
-        materials = (phases.matrix, phases.fibres, *phases.others.values())
-        if not any(material.elasticity.expansion.any() for material in materials):
-            say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
-        elif rigid := phases.without_expansion(["fibres", *phases.others]):
-            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
-            say(f"{what}: add it to --material if it is missing", OK)
-    return paths
-
-
-def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
-    from fe_data.dataset.storage import FAILURES, TABLE
-
-    show(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
-    if summary.table_written:
-        show(f"wrote {out / TABLE}")
-    elif summary.unreadable:
-        index, reason = next(iter(summary.unreadable.items()))
-        number = several(len(summary.unreadable), "record", "records")
-        return say(f"{number} cannot be read back (sample {index}: {reason})", INCOMPLETE)
-    else:
-        shown = ", ".join(map(str, list(summary.missing)[:10]))
-        words = ("sample of other shards is", "samples of other shards are")
-        show(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
-    if summary.warnings:
-        index, warning = next(iter(summary.warnings.items()))
-        number = several(len(summary.warnings), "sample has", "samples have")
-        show(f"{number} a warning (first: sample {index}, {warning})")
-    if unfitted := summary.counts.get("unfitted", 0):
-        number = several(unfitted, "sample has", "samples have")
-        lacking = " and ".join(fitted_outputs())
-        say(f"{number} no {lacking}: status unfitted in {out / TABLE}", INCOMPLETE)
-    if failed := summary.counts["failed"]:
-        what = several(failed, "sample", "samples")
-        return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
-    return INCOMPLETE if unfitted else OK

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
@@ -20,21 +21,29 @@ from safe_files.writing import require_own, write_atomic
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
 BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
+OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
 
 
 def fibres_of(
-    vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float
+    vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float | None
 ) -> Microstructure:
-    """Draw random fibres and voids from a seed."""
+    """Draw random fibres and voids from a seed; print a hint if voids have another radius."""
     require_integer("seed", seed, 0, MAX_SEED)
-    return random_microstructure(
+    radius = 1.0 if void_radius is None else void_radius
+    fibres = random_microstructure(
         vf,
         seed,
         settings.n_fibres,
         settings.min_spacing,
         void_fraction=void_fraction,
-        void_radius=void_radius,
+        void_radius=radius,
     )
+    radii = radii_of_voids(fibres)
+    if len(radii) and abs(radii[0] / radius - 1) > OTHER_RADIUS:
+        share = f"so that a whole number of them has the fraction {void_fraction:g}"
+        text = f"the radius of voids is {radii[0]:.3g} mean fibre radii, not {radius:g}"
+        say(f"{text}, {share}", OK)
+    return fibres
 
 
 def radii_of_voids(fibres: Microstructure) -> Floats:

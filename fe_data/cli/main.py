@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import fe_data
-from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say, shortened
+from fe_data.cli.commands import app
+from fe_data.cli.messages import INCOMPLETE, INTERRUPTED, OK, REFUSED, say, shortened
 from fe_data.errors import SimulationError, memory_errors
+from safe_files.help_page import see
 
 if TYPE_CHECKING:
     from fe_data.dataset.worker import Simulator
@@ -66,7 +68,8 @@ def _invoke(command: Any, words: list[str], simulator: "Simulator | None") -> in
     ) as error:
         return say(error, INCOMPLETE)
     except MemoryError as error:
-        return say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)
+        sentence = f"out of memory: {error}".removesuffix(": ")
+        return say(f"{sentence}; {see('memory')}", INCOMPLETE)
     except OSError as error:
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         return say(reason, INCOMPLETE)

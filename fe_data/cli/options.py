@@ -240,7 +240,7 @@ def strength(
         raise ValueError("--strength cannot be combined with --loading")
     if phases is None:
         raise ValueError("--strength needs --material, with an interface")
-    phases.require_interface()
+    phases.require_breakable()
     return [strength_loading(name)]
 
 

@@ -104,7 +104,6 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
     try:
         if isinstance(solver, tuple):
@@ -116,11 +115,19 @@ def run_rve(
                 loading,
                 interphase=interphase,
                 drop=drop,
-                **choices,
+                keep_steps=xdmf,
+                partial=True,
             )
         else:
-            choices |= as_arguments(microstructure)
-            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+            rve = solve_rve(
+                cast(Inputs, inputs),
+                settings,
+                loading,
+                solver=solver,
+                keep_steps=xdmf,
+                partial=True,
+                **as_arguments(microstructure),
+            )
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)

@@ -49,7 +49,7 @@ def print_strengths(
     Returns:
         All strengths, and a table of their statistics.
     """
-    phases.require_interface()
+    phases.require_breakable()
     chosen = list(dict.fromkeys(names or STRENGTHS))
     for name in chosen:
         strength_loading(name)

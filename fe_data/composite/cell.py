@@ -30,6 +30,7 @@ from fe_data.composite.tangent import TangentSystem
 from fe_data.geometry.domain import Domain, quadratic_gradients, quadrature
 
 if TYPE_CHECKING:
+    from fe_data.composite.damage import DamagedResponse
     from fe_data.composite.laws import Response
 
 State = dict[str, Floats]
@@ -87,7 +88,7 @@ class Cell(Short):
         materials: Name and material of each phase, and a boolean mask of its elements.
         out_of_plane: Whether u has a component along z; tensors then have six components, else
             four.
-        elastic: Whether to treat all phases as elastic.
+        elastic: Whether to treat all phases as elastic, so that none is damaged.
         area: Area of the RVE including voids; None is the area of the bounding box of the mesh.
 
     Attributes:
@@ -96,6 +97,7 @@ class Cell(Short):
         interface: Points of cut outlines; None if the mesh is not cut.
         size: Number k of components of tensors, in Kelvin's notation.
         area: Area of the RVE.
+        damageable: Inelastic phases with damage.
         thermal: (n + k,) internal forces that a temperature drop of one kelvin causes in the
             elastic phases at zero strain.
         thermal_stress: Norm of the mean stress that one kelvin causes at zero strain [MPa].
@@ -140,7 +142,9 @@ class Cell(Short):
         coordinates[merged] = domain.points
         coordinates[bubbles] = domain.points[domain.triangles[:, :3]].mean(axis=1)
         pattern = indptr, indices, coordinates[:-1], self.block, self.size
-        self.system = TangentSystem(*pattern, indefinite=self.interface is not None)
+        self.damageable = [part for part in self.inelastic if part.material.damage is not None]
+        softens = self.interface is not None or bool(self.damageable)
+        self.system = TangentSystem(*pattern, indefinite=softens)
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
@@ -269,7 +273,9 @@ class Cell(Short):
         force = np.bincount(self._dofs(part).ravel(), nodal.ravel(), self.n + self.block)
         return np.append(force[: self.n], weighted.sum(axis=(0, 1)))
 
-    def force(self, x: Floats, temperature: float, responses: "Mapping[str, Response]") -> Floats:
+    def force(
+        self, x: Floats, temperature: float, responses: "Mapping[str, Response | DamagedResponse]"
+    ) -> Floats:
         """Internal forces (n + k,): nodal forces, then the integral of the stress.
 
         Args:
@@ -286,7 +292,7 @@ class Cell(Short):
         force[:n] = self.system.constant_product(x[:n], K) + border @ x[n:]
         force[n:] = across @ x[:n] + macro @ x[n:]
         force -= temperature * self.thermal
-        self.add_forces(force, {name: each.stress for name, each in responses.items()})
+        self.add_forces(force, {name: response.stress for name, response in responses.items()})
         return force
 
     def add_forces(self, force: Floats, stresses: Mapping[str, Floats]) -> None:
@@ -295,14 +301,17 @@ class Cell(Short):
             stress = stresses[part.name][:, : self.size]
             force += self._force(part, stress.reshape(*part.weights.shape, self.size))
 
-    def assemble(self, responses: "Mapping[str, Response]") -> None:
+    def assemble(self, responses: "Mapping[str, Response | DamagedResponse]") -> None:
         """Assemble the tangent into `system`."""
         system = self.system
         arrays = (system.values, system.border, system.across, system.macro)
         for array, constant in zip(arrays, self._constant, strict=True):
             array[...] = constant
         for part in self.inelastic:
-            tangent = responses[part.name].tangent()
+            response = responses[part.name]
+            if (coupling := response.coupling()) is not None:
+                self._add_coupling(part, *coupling)
+            tangent = response.tangent()
             self._add_tangent(part, tangent.reshape(*part.weights.shape, self.size, self.size))
 
     def add_elastic(self, factor: float) -> None:
@@ -311,6 +320,41 @@ class Cell(Short):
             stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
             shape = (*part.weights.shape, self.size, self.size)
             self._add_tangent(part, np.broadcast_to(factor * stiffness, shape))
+
+    def add_viscosity(self, part: Part, viscosity: Floats) -> None:
+        """Add viscosities (m,) of the elements of a phase, over the time of a step, to `system`."""
+        shape = (*part.weights.shape, self.size, self.size)
+        tangent = viscosity[:, None, None, None] * np.eye(self.size)
+        self._add_tangent(part, np.broadcast_to(tangent, shape))
+
+    def viscous_force(self, part: Part, dx: Floats, viscosity: Floats) -> Floats:
+        """Forces (n + k,) of viscous stresses of a phase in a step dx of the unknowns (n + k,)."""
+        strain = self.strain(part, dx, 0.0)[..., : self.size]
+        return self._force(part, viscosity[:, None, None] * strain)
+
+    def _add_coupling(self, part: Part, by_damage: Floats, by_strain: Floats) -> None:
+        """Add ∂σ/∂d ⊗ ∂d/∂ε of all pairs of points in each element of a phase to the tangent.
+
+        Args:
+            part: Phase.
+            by_damage: (m, q, 6) derivative of the stress by the damage of the element.
+            by_strain: (m, q, k) derivative of this damage by the strain at each point.
+        """
+        system = self.system
+        stress = part.weights[..., None] * by_damage[..., : self.size]
+        # a = Σ w Bᵀ ∂σ/∂d,   b = Σ Bᵀ ∂d/∂ε,   K += a bᵀ
+        m = len(part.weights)
+        a = (stress.reshape(m, 1, -1) @ part.B)[:, 0]
+        b = (by_strain.reshape(m, 1, -1) @ part.B)[:, 0]
+        mean_a, mean_b = stress.sum(axis=1), by_strain.sum(axis=1)
+        self._add_blocks(part, a[:, :, None] * b[:, None])
+        dofs = self._dofs(part).ravel()
+        for i in range(self.size):
+            column = np.bincount(dofs, (a * mean_b[:, i, None]).ravel(), self.n + self.block)
+            system.border[:, i] += column[: self.n]
+            row = np.bincount(dofs, (mean_a[:, i, None] * b).ravel(), self.n + self.block)
+            system.across[i] += row[: self.n]
+        system.macro += mean_a.T @ mean_b
 
     def _add_tangent(self, part: Part, tangent: Floats) -> None:
         """Add a phase to the tangent, from the tangents (m, q, k, k) at its points."""

@@ -258,10 +258,12 @@ class Strength(Short):
         is_reached: Whether the stress fell after the peak; otherwise the path was too short.
         debonded_fraction: Length fraction of the interfaces without traction at the end [-].
         damaged_fraction: Length fraction of the interfaces that soften or have debonded [-].
-        dissipated_J_m2: Work that interfaces have dissipated at the end, per area of a section
-            through the RVE [J/m²].
+        dissipated_J_m2: Work that interfaces and softening phases have dissipated at the end, per
+            area of a section through the RVE [J/m²].
         viscous_share: Work of the viscous tractions over the dissipated work at the end [-].
         energy_error: Difference between the work of the mean stress and its parts, over this work.
+        damaged_area: Area fraction of the RVE that is damaged at the end [-].
+        broken_area: Area fraction that carries no stress any more [-].
     """
 
     strength_MPa: float
@@ -272,6 +274,8 @@ class Strength(Short):
     dissipated_J_m2: float
     viscous_share: float
     energy_error: float
+    damaged_area: float = 0.0
+    broken_area: float = 0.0
 
 
 def strength_loading(name: str) -> Loading:

@@ -7,6 +7,7 @@ that elastic materials work without PyTorch.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from fe_data.composite.damage import Damage
 from fe_data.composite.elasticity import Elasticity
 from fe_data.settings import HardeningTable
 
@@ -59,6 +60,10 @@ class MaterialWithLaw(Protocol):
     @property
     def elasticity(self) -> Elasticity:
         """Elastic constants."""
+
+    @property
+    def damage(self) -> Damage | None:
+        """Damage; None if the phase does not soften."""
 
 
 def initial_stress(curve: Any) -> float:

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from fe_data.arrays import Floats
+from fe_data.composite.damage import WORK
 from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
 from fe_data.composite.law_checks import check_law, require_pair, require_sizes
@@ -389,8 +390,18 @@ class Response:
         self.stress: Floats = stress.detach().numpy()
         self.state = {name: values.detach().numpy() for name, values in state.items()}
         self._graph = stress
+        self._new = state
         self._strain = strain
         self._size = size
+
+    def coupling(self) -> None:
+        """None: the stress of a point depends only on its own strain, unlike with damage."""
+
+    def gradient(self, name: str) -> Floats:
+        """Derivative (n, k) of a scalar state variable by the strain; call it before `tangent`."""
+        total = self._new[name].sum()
+        (rows,) = torch.autograd.grad(total, self._strain, retain_graph=True)
+        return np.asarray(rows[:, : self._size].numpy())
 
     def tangent(self) -> Floats:
         """Derivative (n, k, k) of the stress by the strain [MPa]; it can be called only once."""
@@ -407,7 +418,8 @@ class MaterialPoints:
     """The law of a material at many points.
 
     Args:
-        material: Material with a law other than "elastic".
+        material: Material with a law other than "elastic". With `damage` the stress is the
+            effective one, and the state has `softening_work`; see `damage`.
         size: Number k of strain components that may be nonzero, 4 or 6; the tangent is (k, k).
     """
 
@@ -416,7 +428,10 @@ class MaterialPoints:
         if entry.update is None:
             raise ValueError("an elastic material has no history")
         self._update = entry.update
-        self._sizes = entry.state
+        self._sizes = dict(entry.state)
+        self._onset = None if material.damage is None else material.damage.onset
+        if self._onset is not None:
+            self._sizes[WORK] = 0
         self._size = size
         values = dict(material.parameters)
         for name, kind in entry.parameters.items():
@@ -427,7 +442,7 @@ class MaterialPoints:
         if isinstance(elasticity, Isotropic):
             values |= {"shear": elasticity.shear, "bulk": elasticity.bulk}
         self._values = values
-        check_law(material.law, self._step, entry.state)
+        check_law(material.law, self._step, self._sizes)
 
     def rest(self, n: int) -> dict[str, Floats]:
         """Initial state of n points."""
@@ -445,7 +460,7 @@ class MaterialPoints:
             Stress and state at the end of the step.
         """
         at = torch.from_numpy(strain).requires_grad_()
-        old = {name: torch.from_numpy(values) for name, values in state.items()}
+        old = {name: torch.from_numpy(state[name]) for name in self._sizes}
         stress, new = self._step(at, old, dt)
         return Response(stress, new, at, self._size)
 
@@ -454,7 +469,12 @@ class MaterialPoints:
         material = SimpleNamespace(**self._values, dt=dt)
 
         def update(strain: Tensor, state: State) -> tuple[Tensor, State]:
-            return require_pair(self._update(strain, state, material))
+            if self._onset is None:
+                return require_pair(self._update(strain, state, material))
+            old = {name: values for name, values in state.items() if name != WORK}
+            stress, new = require_pair(self._update(strain, old, material))
+            work = state[WORK] + _softening_work(stress, old, new, self._onset)
+            return stress, new | {WORK: work}
 
         stress, new = vmap(update)(strain, state)
         return stress, new
@@ -507,6 +527,13 @@ class MaterialPoints:
             return np.stack([change(output[:, i]) for i in range(output.shape[1])], axis=1)
 
         return changes_of(stress), {name: changes_of(values) for name, values in new.items()}
+
+
+def _softening_work(stress: Tensor, old: State, new: State, onset: float) -> Tensor:
+    """Plastic work σ_eff : Δε_p of a step, as far as its plastic strain is beyond the onset."""
+    growth = new["p"] - old["p"]
+    share = ((new["p"] - onset) / (growth + _TINY)).clamp(0.0, 1.0)
+    return share * torch.relu(stress @ (new["plastic_strain"] - old["plastic_strain"]))
 
 
 def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:

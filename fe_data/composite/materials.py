@@ -13,8 +13,9 @@ composite. The following file has the two required phases; further phases are `P
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
 
-An optional `interface` among the phases has the fields of `interface.Interface`. An optional
-`measured` next to `phases` has the fields of `Measured`.
+An optional `interface` among the phases has the fields of `interface.Interface`. A phase with a law
+of plasticity may have `damage`, with the fields of `damage.Damage`. An optional `measured` next to
+`phases` has the fields of `Measured`.
 """
 
 import dataclasses
@@ -28,6 +29,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fe_data.arrays import Short, number
+from fe_data.composite.damage import Damage
 from fe_data.composite.elasticity import (
     Elasticity,
     Isotropic,
@@ -40,6 +42,7 @@ from fe_data.composite.measured import Measured
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
+from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -141,10 +144,12 @@ class Material(Short):
             custom law that was registered by `law`.
         parameters: Parameters of the law. A yield stress is a number [MPa], a `YieldStress` or a
             `HardeningTable`.
+        damage: Softening of the phase beyond a plastic strain; None does not soften. The law needs
+            the state variables `p` and `plastic_strain`, and `first_yield`.
 
     Raises:
-        ValueError: If the law is unknown, a parameter is missing, unknown or out of range, or the
-            law needs isotropic elasticity.
+        ValueError: If the law is unknown, a parameter is missing, unknown or out of range, the law
+            needs isotropic elasticity, or it cannot have damage.
 
     Examples:
         >>> from fe_data import Isotropic, Material
@@ -155,6 +160,7 @@ class Material(Short):
     elasticity: Elasticity
     law: str = "elastic"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    damage: Damage | None = None
 
     def __post_init__(self) -> None:
         require_kind("elasticity", self.elasticity, Isotropic, TransverselyIsotropic)
@@ -162,15 +168,28 @@ class Material(Short):
         entry = law_entry(self.law)
         if entry.isotropic and not isinstance(self.elasticity, Isotropic):
             raise ValueError(f"law = {self.law!r} needs isotropic elasticity")
-        given = {**entry.defaults, **self.parameters}
-        if given.keys() != entry.parameters.keys():
-            wrong = ", ".join(sorted(map(str, given.keys() ^ entry.parameters.keys())))
+        complete = {**entry.defaults, **self.parameters}
+        if complete.keys() != entry.parameters.keys():
+            wrong = ", ".join(sorted(map(str, complete.keys() ^ entry.parameters.keys())))
             allowed = ", ".join(entry.parameters) or "none"
             raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong:.200}")
         values = {
-            name: _parameter(name, given[name], kind) for name, kind in entry.parameters.items()
+            name: _parameter(name, complete[name], kind) for name, kind in entry.parameters.items()
         }
         object.__setattr__(self, "parameters", MappingProxyType(values))
+        require_kind("damage", self.damage, Damage, type(None))
+        if self.damage is not None:
+            self._require_damageable()
+
+    def _require_damageable(self) -> None:
+        """Raise a ValueError if the law lacks what damage needs."""
+        sizes = self.entry.state
+        needs = "damage needs a law of plasticity"
+        if sizes.get("p") != 0 or sizes.get("plastic_strain") != len(ALL_AXES):
+            what = "the state variables p and plastic_strain"
+            raise ValueError(f"law = {self.law!r:.60}: {needs} with {what}, such as j2")
+        if not self.stress_at_onset:
+            raise ValueError(f"law = {self.law!r:.60}: {needs} with a positive first_yield")
 
     @property
     def entry(self) -> LawEntry:
@@ -194,6 +213,19 @@ class Material(Short):
             return None
         what = f"first_yield of law {self.law!r:.60} (tension={tension})"
         return require_between(what, known(self.parameters, tension), 0.0, STRESS[1])
+
+    @property
+    def stress_at_onset(self) -> float | None:
+        """Uniaxial yield stress in tension at the onset of damage [MPa]; None without it."""
+        if self.damage is None:
+            return None
+        onset = self.damage.onset
+        curves = {name for name, kind in self.entry.parameters.items() if kind == CURVE}
+        at_onset = {
+            name: YieldStress(_at(value, onset)) if name in curves else value
+            for name, value in self.parameters.items()
+        }
+        return dataclasses.replace(self, parameters=at_onset, damage=None).first_yield(tension=True)
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.
@@ -227,11 +259,14 @@ class Material(Short):
                 name: value if isinstance(value, float) else _plain_curve(value)
                 for name, value in self.parameters.items()
             }
+        if self.damage is not None:
+            content["damage"] = _without_none(self.damage)
         return content
 
     def __reduce__(self) -> Any:
         # Pickle the law too, because another process may not have registered it.
-        return _restored, (self.elasticity, self.law, dict(self.parameters), self.entry)
+        parameters = dict(self.parameters)
+        return _restored, (self.elasticity, self.law, parameters, self.entry, self.damage)
 
     @property
     def is_elastic(self) -> bool:
@@ -240,11 +275,25 @@ class Material(Short):
 
 
 def _restored(
-    elasticity: Elasticity, law: str, parameters: dict[str, Any], entry: LawEntry
+    elasticity: Elasticity,
+    law: str,
+    parameters: dict[str, Any],
+    entry: LawEntry,
+    damage: Damage | None,
 ) -> Material:
     """Restore a pickled material, and register its law."""
     register(entry)
-    return Material(elasticity, law, parameters)
+    return Material(elasticity, law, parameters, damage)
+
+
+def _at(curve: Curve, p: float) -> float:
+    """Yield stress at a plastic strain [MPa]."""
+    return float(curve.yield_stress(p) if isinstance(curve, HardeningTable) else curve(p))
+
+
+def _without_none(values: Any) -> dict[str, Any]:
+    """Convert a dataclass to a dictionary without the fields that are None."""
+    return {name: value for name, value in dataclasses.asdict(values).items() if value is not None}
 
 
 def _plain_curve(curve: Any) -> dict[str, Any]:
@@ -278,8 +327,8 @@ class Phases(Short):
             debond; None bonds them perfectly.
 
     Raises:
-        ValueError: If a phase has a reserved name, or the toughness of the interface is too small
-            for its strength and stiffness.
+        ValueError: If a phase has a reserved name, the toughness of the interface is too small for
+            its strength and stiffness, or damage has no diameter of the fibres, or another one.
 
     Examples:
         >>> from fe_data import named_phases
@@ -312,13 +361,68 @@ class Phases(Short):
                 self.interface.require_stable(self.matrix_modulus_GPa)
             except ValueError as error:
                 raise ValueError(f"interface: {error}") from None
+        self._require_one_diameter()
 
-    def require_interface(self) -> None:
-        """Raise a ValueError if the fibres cannot debond."""
-        if self.interface is None:
+    def _require_one_diameter(self) -> None:
+        """Raise a ValueError if damage lacks the diameter of the fibres, or diameters differ."""
+        diameters = {} if self.interface is None else {INTERFACE: self.interface.fibre_diameter_um}
+        for name, damage in self._damages.items():
+            if damage.fibre_diameter_um is not None:
+                diameters[f"{name}.damage"] = damage.fibre_diameter_um
+        if self._damages and not diameters:
             raise ValueError(
-                "the material has no interface, so that its fibres cannot debond: give it an "
-                "interface, as in glass_epoxy_debonding"
+                f"{min(self._damages)}.damage: fibre_diameter_um is missing [µm]: the fracture "
+                "energy is compared with it"
+            )
+        if len(set(diameters.values())) > 1:
+            values = ", ".join(f"{value:g} in {place}" for place, value in diameters.items())
+            raise ValueError(f"fibre_diameter_um = {values}: give one value")
+
+    @property
+    def _damages(self) -> dict[str, Damage]:
+        """Damage of each phase that can soften."""
+        materials = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
+        return {name: m.damage for name, m in materials.items() if m.damage is not None}
+
+    @property
+    def can_soften(self) -> bool:
+        """Whether a phase has damage."""
+        return bool(self._damages)
+
+    @property
+    def can_break(self) -> bool:
+        """Whether fibres can debond, or a phase can soften."""
+        return self.interface is not None or self.can_soften
+
+    @property
+    def fibre_diameter_um(self) -> float | None:
+        """Mean diameter of the fibres [µm]; None if nothing can break."""
+        if self.interface is not None:
+            return self.interface.fibre_diameter_um
+        diameters = [damage.fibre_diameter_um for damage in self._damages.values()]
+        return next((value for value in diameters if value is not None), None)
+
+    def unbreakable(self) -> "Phases":
+        """Return the phases with bonded fibres, and without damage.
+
+        Examples:
+            >>> from fe_data import named_phases
+            >>> named_phases("glass_epoxy_debonding").unbreakable().can_break
+            False
+        """
+        intact = functools.partial(dataclasses.replace, damage=None)
+        others = {name: intact(material) for name, material in self.others.items()}
+        matrix, fibres = intact(self.matrix), intact(self.fibres)
+        return dataclasses.replace(
+            self, matrix=matrix, fibres=fibres, others=others, interface=None
+        )
+
+    def require_breakable(self) -> None:
+        """Raise a ValueError if nothing can break."""
+        if not self.can_break:
+            raise ValueError(
+                "the material has no interface and no damage, so that it cannot break: give it an "
+                "interface, as in glass_epoxy_debonding, or damage of the matrix"
             )
 
     @property
@@ -357,8 +461,7 @@ class Phases(Short):
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         content = {name: material.as_dict() for name, material in all_phases.items()}
         if self.interface is not None:
-            given = dataclasses.asdict(self.interface)
-            content[INTERFACE] = {k: v for k, v in given.items() if v is not None}
+            content[INTERFACE] = _without_none(self.interface)
         return content
 
     def without_expansion(self, names: Iterable[str]) -> list[str]:
@@ -544,13 +647,17 @@ def _phases(content: Any) -> Phases:
 
 def _material(name: str, content: Any) -> Material:
     """Make the material of a phase from the content of a file."""
-    found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
-    elastic = _with_poisson(f"{name}.elasticity", found["elasticity"])
+    fields = _mapping(name, content, {"elasticity"}, {"law", "parameters", "damage"})
+    elastic = _with_poisson(f"{name}.elasticity", fields["elasticity"])
     across = isinstance(elastic, Mapping) and "E_L_GPa" in elastic
     kind: Any = TransverselyIsotropic if across else Isotropic
     elasticity = _built(kind, f"{name}.elasticity", elastic)
+    damage = None
+    if "damage" in fields:
+        damage = _built(Damage, f"{name}.damage", fields["damage"])
+    parameters = fields.get("parameters") or {}
     try:
-        return Material(elasticity, found.get("law", "elastic"), found.get("parameters") or {})
+        return Material(elasticity, fields.get("law", "elastic"), parameters, damage)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
 

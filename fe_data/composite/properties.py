@@ -148,7 +148,7 @@ def solve_material(
 
     Returns:
         The solved RVE. It has effective properties if the loading is uniaxial in plane strain, and
-        fibres cannot debond.
+        nothing can break.
 
     Raises:
         ValueError: If a setting of phases is not the default, or an argument is out of range.
@@ -181,7 +181,7 @@ def solve_material(
     if solution.stop is not None:
         return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
-    if not loading.is_uniaxial or phases.interface is not None:
+    if not loading.is_uniaxial or phases.can_break:
         return rve
     try:
         return dataclasses.replace(rve, effective=_fitted(rve, settings))

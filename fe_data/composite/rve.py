@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.interface import CohesiveLaw, Interface, Strength
+from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.stepping import Debonding, IncrementalCell, State
 from fe_data.errors import ConvergenceError
@@ -105,7 +105,7 @@ class CompositeSolution(Short):
         info: Sizes, counts and seconds.
         stop: With `partial=True` the error that ended the path early, so that history and steps end
             at the last increment that was reached; None if the path is complete.
-        strength: Largest mean stress of the last part of the path; None without interfaces, or if
+        strength: Largest mean stress of the last part of the path; None if nothing can break, or if
             no strain is prescribed.
 
     Examples:
@@ -225,14 +225,15 @@ def solve_composite(
         partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
             at the last increment that was reached, with the error as `stop`, instead of raising it.
         silent: Show no progress; otherwise a terminal has a bar after two seconds.
-        drop: If fibres can debond, the path ends when the norm of the mean stress has fallen by
+        drop: If the RVE can break, the path ends when the norm of the mean stress has fallen by
             this share below its peak in the last part, from 0.01 to 1 [-].
 
     Returns:
         The solved RVE.
 
     Raises:
-        ValueError: If an argument is out of range.
+        ValueError: If an argument is out of range, or an element is too large for the fracture
+            energy of its phase.
         ConvergenceError: If Newton's method fails, unless `partial` is given. It has the `history`
             up to the last increment that was reached.
         KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
@@ -256,6 +257,8 @@ def solve_composite(
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
     require_between("drop", drop, *_DROP)
+    if phases.can_soften and not len(microstructure.radii):
+        raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     seconds = {"compilation": 0.0}
     total = loading.total(increments) + 3
     with progress_bar(total, "RVE", "step", silent=silent) as bar, one_thread():
@@ -268,8 +271,10 @@ def solve_composite(
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
             law = cohesive_law(phases, microstructure)
-            parts = len(loading.strain)
-            rve = IncrementalCell(cell, law, drop=None if law is None else drop, parts=parts)
+            side = side_of_rve(phases, microstructure)
+            breaks = law is not None or bool(cell.damageable)
+            until = drop if breaks else None
+            rve = IncrementalCell(cell, law, drop=until, parts=len(loading.strain), side=side)
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -302,24 +307,26 @@ def _strength(
 ) -> Strength | None:
     """Find the strength of a path; None if its last part has no peak."""
     state: State = path.state
-    if state.peak is None or phases.interface is None:
+    side = side_of_rve(phases, microstructure)
+    if state.peak is None or side is None:
         return None
     end = {name: float(values[-1]) for name, values in path.history.items() if values.ndim == 1}
     stress, strain = (np.abs(each / TO_KELVIN) for each in (state.peak.stress, state.peak.strain))
     axis = int(stress.argmax())
     fallen = 1 - np.linalg.norm(state.mean_stress) / state.peak.norm
     parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
-    dissipated = end["debonding_energy"]
-    side = side_of_rve(phases.interface, microstructure)
+    dissipated = end.get("debonding_energy", 0.0) + end.get("softening_energy", 0.0)
     return Strength(
         strength_MPa=float(stress[axis]),
         strain_at_strength=float(strain[axis]),
         is_reached=bool(fallen > _FALLEN),
-        debonded_fraction=end["debonded_fraction"],
-        damaged_fraction=end["damaged_fraction"],
+        debonded_fraction=end.get("debonded_fraction", 0.0),
+        damaged_fraction=end.get("damaged_fraction", 0.0),
         dissipated_J_m2=1e3 * dissipated * side,
         viscous_share=end["viscous_energy"] / dissipated if dissipated else 0.0,
-        energy_error=1 - sum(end[name] for name in parts) / end["external_work"],
+        energy_error=1 - sum(end.get(name, 0.0) for name in parts) / end["external_work"],
+        damaged_area=end.get("damaged_area", 0.0),
+        broken_area=end.get("broken_area", 0.0),
     )
 
 
@@ -371,17 +378,23 @@ def composite_cell(
 
 def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw | None:
     """Make the law of the interfaces for openings relative to the side of the RVE."""
-    fibres = ~microstructure.is_void
-    if phases.interface is None or not fibres.any():
+    side = side_of_rve(phases, microstructure)
+    if phases.interface is None or side is None or microstructure.is_void.all():
         return None
-    side = side_of_rve(phases.interface, microstructure)
     return CohesiveLaw.of(phases.interface, phases.matrix_modulus_GPa, side)
 
 
-def side_of_rve(interface: Interface, microstructure: Microstructure) -> float:
-    """Side of the RVE [mm], from the mean diameter of its fibres."""
-    mean = float(microstructure.radii[~microstructure.is_void].mean())
-    return 1e-3 * interface.fibre_diameter_um / (2 * mean)
+def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
+    """Side of the RVE [mm], from the mean diameter of its fibres; None without a diameter.
+
+    Returns:
+        The side. In an RVE of voids alone the diameter is that of the voids.
+    """
+    if phases.fibre_diameter_um is None or not len(microstructure.radii):
+        return None
+    fibres = ~microstructure.is_void
+    radii = microstructure.radii[fibres] if fibres.any() else microstructure.radii
+    return 1e-3 * phases.fibre_diameter_um / (2 * float(radii.mean()))
 
 
 def _shears_along(loading: Loading) -> bool:

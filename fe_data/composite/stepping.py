@@ -9,19 +9,21 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, short
 from fe_data.composite.cell import Cell
+from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse, Softening
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation
 from fe_data.composite.interface import CohesiveLaw
-from fe_data.loading import AXES, IN_PLANE, Part
+from fe_data.loading import AXES, IN_PLANE, Segment
 from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
     from fe_data.composite.laws import Response
 
-Responses = dict[str, "Response"]
+Responses = dict[str, "Response | DamagedResponse"]
 _ITERATIONS = 20  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
-# Viscosity of the interfaces, as a mean strain. While the mean strain grows by this length, a point
-# that opens by δ_f has an overstress of the normal strength.
+# Viscosity of what softens, as a mean strain. While the mean strain grows by this length, a point
+# of an interface that opens by δ_f has an overstress of the normal strength, and an element that is
+# strained by 2g / σ_0 has one of σ_0.
 _VISCOSITY = 3e-6
 # Least length of a part of a path as a mean strain: a part that only takes time has none.
 _LEAST_LENGTH = 1e-4
@@ -35,10 +37,16 @@ class Debonding(NamedTuple):
     traction: Floats  # (p, c) without viscous tractions [MPa]
     damage: Floats  # (p,)
     dissipated: Floats  # (p,) work that was not stored [MPa]
-    viscous: float  # work of viscous tractions, per area of the RVE [MPa]
-    force: Floats  # (n + k,) internal forces of the phases
-    bulk: float  # work on the phases, per area of the RVE [MPa]
-    external: float  # work of the mean stress [MPa]
+
+
+@short
+class Work(NamedTuple):
+    """Work per area of an RVE that can break [MPa], and the forces that do it."""
+
+    force: Floats  # (n + k,) internal forces of the phases without viscous stresses
+    bulk: float = 0.0  # work on the phases
+    external: float = 0.0  # work of the mean stress
+    viscous: float = 0.0  # work of viscous tractions and stresses
 
 
 @short
@@ -60,6 +68,7 @@ class State(NamedTuple):
     stresses: dict[str, Floats]  # (points, 6) of each inelastic phase, in Kelvin's notation [MPa]
     mean_stress: Floats  # (6,) in Kelvin's notation [MPa]
     debonding: Debonding | None = None  # of interfaces, if the mesh is cut
+    work: Work | None = None  # if fibres can debond or a phase can soften
     peak: Peak | None = None  # so far in the last part of the path, with `drop`
 
 
@@ -70,7 +79,8 @@ class IncrementalCell(IncrementalProblem):
         cell: Equations.
         points: Laws of the inelastic phases by name.
         law: Law of the interfaces.
-        viscosity: Viscosity of the interfaces, as a mean strain [-].
+        softening: Damage of each phase that can soften, by name.
+        viscosity: Viscosity of interfaces and of softening phases, as a mean strain [-].
         drop: Share of its peak by which the mean stress falls in the last part of the path until
             the path ends; None follows the whole path.
         parts: Number of parts of the path.
@@ -86,6 +96,7 @@ class IncrementalCell(IncrementalProblem):
         *,
         drop: float | None = None,
         parts: int = 1,
+        side: float | None = None,
     ):
         from fe_data.composite.laws import MaterialPoints
 
@@ -100,19 +111,24 @@ class IncrementalCell(IncrementalProblem):
         cell.system.drop_factor()
         self.x = np.zeros(cell.n + cell.size)
         self.law = law
+        self.softening = {} if side is None else softening_phases(cell, side)
+        for name in self.softening:
+            variables[name][DAMAGE] = np.zeros_like(variables[name][WORK])
         self.viscosity = viscosity
         self.drop = drop
         self.parts = parts
         self._begun = 0
         debonding = None
         if cell.interface is not None:
-            zero, none = np.zeros((len(cell.interface.weights), cell.block)), np.zeros_like(self.x)
-            damage = zero[:, 0]
-            debonding = Debonding(zero, zero, damage, damage, 0.0, none, 0.0, 0.0)
-        self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6), debonding)
+            zero = np.zeros((len(cell.interface.weights), cell.block))
+            debonding = Debonding(zero, zero, zero[:, 0], zero[:, 0])
+        breaks = debonding is not None or bool(self.softening)
+        work = Work(np.zeros_like(self.x)) if breaks else None
+        self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6), debonding, work)
         self._responses: Responses = {}
+        self._viscosities: dict[str, Floats] = {}
         self._before = self.state
-        if cell.inelastic and cell.interface is None:
+        if cell.inelastic and not breaks:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property
@@ -122,21 +138,21 @@ class IncrementalCell(IncrementalProblem):
         strain[: self.cell.size] = self.x[self.cell.n :]
         return strain
 
-    def begin(self, part: Part, *, is_first: bool) -> None:  # noqa: ARG002 (all parts are alike)
-        """Begin a part of the path; earlier equilibria are not used for the prediction."""
+    def begin(self, segment: Segment, *, is_first: bool) -> None:  # noqa: ARG002 (all are alike)
+        """Begin a segment of the path; earlier equilibria are not used for the prediction."""
         size = self.cell.size
-        place = np.array(IN_PLANE) if len(part.end) == len(AXES) else np.arange(6)
+        place = np.array(IN_PLANE) if len(segment.end) == len(AXES) else np.arange(6)
         # R from x, y, z to the axes of the loading, E' = R E
-        turn = plane_rotation(-part.angle)
-        free = place[part.free]
+        turn = plane_rotation(-segment.angle)
+        free = place[segment.free]
         # Mean strains E' or, of free components, mean stresses, at the start and at the end
         start = turn @ self.mean_strain
         start[free] = (turn @ self.state.mean_stress)[free]
         end = np.zeros(6)
-        end[place] = part.end
+        end[place] = segment.end
         end *= TO_KELVIN
-        self._part = part
-        self._length = max(_LEAST_LENGTH, self._length_of(end - start, free, part))
+        self._segment = segment
+        self._length = max(_LEAST_LENGTH, self._length_of(end - start, free, segment))
         self._t = 0.0
         self._begun += 1
         self._origin = self.state
@@ -147,22 +163,26 @@ class IncrementalCell(IncrementalProblem):
         self._turn = turn[:size, :size]
         self._directions = self._turn[self._free].T  # orthonormal, of the free mean strains
 
-    def _length_of(self, way: Floats, free: Ints, part: Part) -> float:
-        """Length of a part as a mean strain: strains, stresses over E_m, and thermal strains."""
+    def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
+        """Length of a segment as a mean strain: strains, stresses over E_m, and thermal strains."""
         materials = {part.name: part.material for part in self.cell.parts}
         elasticities = [material.elasticity for material in materials.values()]
         moduli = [1e3 * each.modulus_across for each in elasticities]
         expansion = max(float(np.abs(each.expansion).max()) for each in elasticities)
         strain = way.copy()
         strain[free] /= min(moduli)
-        heated = abs(part.temperature - self.state.temperature) * expansion
+        heated = abs(segment.temperature - self.state.temperature) * expansion
         return float(np.linalg.norm(strain)) + heated
 
     def _load(self, t: float) -> tuple[Floats, float, float]:
         """Prescribed strains or stresses (6,), temperature [K] and time [s] at fraction t."""
         temperature = self._origin.temperature
-        temperature += t * (self._part.temperature - temperature)
-        return self._start + t * self._way, temperature, self._origin.time + t * self._part.duration
+        temperature += t * (self._segment.temperature - temperature)
+        return (
+            self._start + t * self._way,
+            temperature,
+            self._origin.time + t * self._segment.duration,
+        )
 
     def prescribe(self, x: Floats, t: float) -> None:
         """Write the prescribed mean strains at fraction t to unknowns x."""
@@ -179,9 +199,13 @@ class IncrementalCell(IncrementalProblem):
         target, temperature, time = self._load(t)
         responses = self._evaluate(x, temperature, time - self.state.time)
         force = cell.force(x, temperature, responses)
-        debonding = None
-        if self.law is not None:
-            debonding = self._debond(x, t, force)
+        debonding, work = None, None
+        if self.state.work is not None:
+            work = self._work_of_phases(x, force, self.state.work)
+            if self.softening:
+                work = self._resist(x, t, force, work)
+            if self.law is not None:
+                debonding, work = self._debond(x, t, force, work)
         # r = f_ext - f_int(x)
         mean_force = cell.area * target[self._free] - self._directions.T @ force[n:]
         stress = force[n:] / cell.area
@@ -193,6 +217,7 @@ class IncrementalCell(IncrementalProblem):
             {name: response.stress for name, response in responses.items()},
             np.append(stress, np.zeros(6 - cell.size)),
             debonding,
+            work,
             self.state.peak,
         )
         local = np.linalg.norm(-force[:n]) / (cell.area * cell.force_scale)
@@ -201,7 +226,38 @@ class IncrementalCell(IncrementalProblem):
         vector = np.append(-force[:n], mean_force)
         return Residual(vector, imbalance, float(np.linalg.norm(stress)), held)
 
-    def _debond(self, x: Floats, t: float, force: Floats) -> Debonding:
+    def _work_of_phases(self, x: Floats, force: Floats, old: Work) -> Work:
+        """Add the work that the forces (n + k,) of the phases do up to unknowns x."""
+        change = x - self.x
+        # Work of the phases 1/2 (f_old + f) · Δx, and of the mean stress 1/2 (f_old + f)_E · ΔE
+        work = 0.5 * (old.force + force) * change / self.cell.area
+        return Work(
+            force.copy(),
+            old.bulk + float(work.sum()),
+            old.external + float(work[self.cell.n :].sum()),
+            old.viscous,
+        )
+
+    def _resist(self, x: Floats, t: float, force: Floats, work: Work) -> Work:
+        """Add viscous stresses of softening phases to the forces (n + k,) of the phases."""
+        cell = self.cell
+        change = x - self.x
+        for part in cell.damageable:
+            softening = self.softening[part.name]
+            # It grows with the plastic strain up to the onset, so that it has no jump.
+            reached = softening.mean(self.state.variables[part.name]["p"])
+            share = np.minimum(1.0, reached / softening.onset) if softening.onset else 1.0
+            # Viscous stress ζ σ_0² / 2g Δε / Δs, with the length Δs of the step as a mean strain
+            viscosity = self.viscosity * softening.slope * share / (self._length * (t - self._t))
+            viscous = cell.viscous_force(part, change, viscosity)
+            self._viscosities[part.name] = viscosity
+            force += viscous
+            done = viscous * change / cell.area
+            external = work.external + float(done[cell.n :].sum())
+            work = work._replace(external=external, viscous=work.viscous + float(done.sum()))
+        return work
+
+    def _debond(self, x: Floats, t: float, force: Floats, work: Work) -> tuple[Debonding, Work]:
         """Open the interfaces to unknowns x, and add their forces to those of the phases."""
         cell, law, old = self.cell, self.law, self.state.debonding
         assert cell.interface is not None
@@ -213,43 +269,43 @@ class IncrementalCell(IncrementalProblem):
         drag = self.viscosity * law.softening / (self._length * (t - self._t))
         now = law.evaluate(opening, old.damage)
         self._interface_tangent = now.tangent + drag * np.eye(cell.block)
-        change = x - self.x
-        # Work of the phases 1/2 (f_old + f) · Δx, and of the mean stress 1/2 (f_old + f)_E · ΔE
-        work = 0.5 * (old.force + force) * change / cell.area
         weights = cell.interface.weights / cell.area
-        found = Debonding(
-            opening,
-            now.traction,
-            now.damage,
-            old.dissipated + now.dissipated,
-            old.viscous + drag * float(weights @ (step**2).sum(axis=1)),
-            force.copy(),
-            old.bulk + float(work.sum()),
-            old.external + float(work[cell.n :].sum()),
-        )
         cell.add_interface_forces(force, now.traction + drag * step)
-        return found
+        viscous = work.viscous + drag * float(weights @ (step**2).sum(axis=1))
+        dissipated = old.dissipated + now.dissipated
+        debonding = Debonding(opening, now.traction, now.damage, dissipated)
+        return debonding, work._replace(viscous=viscous)
 
     def _evaluate(
         self, x: Floats, temperature: float, dt: float, start: State | None = None
     ) -> Responses:
         """Responses of all inelastic phases at unknowns x, from a state or the last equilibrium."""
-        responses = {}
+        responses: Responses = {}
         for part in self.cell.inelastic:
             strain = self.cell.strain(part, x, temperature).reshape(-1, 6)
             variables = (start or self.state).variables[part.name]
-            responses[part.name] = self.points[part.name].evaluate(strain, variables, dt)
+            response = self.points[part.name].evaluate(strain, variables, dt)
+            responses[part.name] = response
+            if part.name in self.softening:
+                responses[part.name] = DamagedResponse(response, self.softening[part.name])
         return responses
 
     def assemble_tangent(self) -> None:
         """Assemble the tangent at the last trial."""
         self.cell.assemble(self._responses)
+        for part in self.cell.damageable:
+            self.cell.add_viscosity(part, self._viscosities[part.name])
         if self.law is not None:
             self.cell.add_interface_tangent(self._interface_tangent)
 
     def damp(self, damping: float) -> None:
         """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
         self.cell.add_elastic(damping)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of factorisations and iterations of the linear solver."""
+        return dict(self.cell.system.counts)
 
     def limit(self) -> str:
         """Return a sentence if a phase has lost ellipticity at the last equilibrium, else ""."""
@@ -290,7 +346,7 @@ class IncrementalCell(IncrementalProblem):
             return
         norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
         if peak is None or norm > peak.norm:
-            turn = plane_rotation(-self._part.angle)
+            turn = plane_rotation(-self._segment.angle)
             peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain)
             self.state = self.state._replace(peak=peak)
 
@@ -318,10 +374,13 @@ class IncrementalCell(IncrementalProblem):
 
         Returns:
             Tensors (6,) with components xx, yy, zz, xy, xz, yz: `strain`, `stress` [MPa],
-            `plastic_strain`. Numbers: `yielded_fraction`, `temperature` [K], `time` [s]. If the
-            mesh is cut, also the length fractions of interfaces that are damaged and debonded, and
-            energies per area of the RVE [MPa]: the work of the mean stress, and its parts, which
-            are the work on the phases, and the stored, dissipated and viscous work of interfaces.
+            `plastic_strain`. Numbers: `yielded_fraction`, `temperature` [K], `time` [s].
+
+            If the RVE can break, also energies per area of the RVE [MPa]: the work of the mean
+            stress, and its parts, which are the work on the phases, the stored and dissipated work
+            of interfaces, and viscous work. With damage the dissipated part of the work on the
+            phases, and the area fractions of the RVE that are damaged and broken. If the mesh is
+            cut, the length fractions of interfaces that are damaged and debonded.
         """
         cell = self.cell
         plastic = np.zeros(6)
@@ -342,30 +401,71 @@ class IncrementalCell(IncrementalProblem):
             "yielded_fraction": yielded,
             "temperature": np.asarray(self.state.temperature),
             "time": np.asarray(self.state.time),
-            **self._of_interfaces(),
+            **self._of_breaking(),
         }
 
-    def _of_interfaces(self) -> Averages:
+    def _of_breaking(self) -> Averages:
+        """Fractions and energies of what breaks."""
+        work = self.state.work
+        if work is None:
+            return {}
+        fractions, energies = self._of_interfaces()
+        if self.softening:
+            fractions |= self._of_softening()
+        numbers = {
+            **fractions,
+            "external_work": work.external,
+            "work_on_phases": work.bulk,
+            **energies,
+            "viscous_energy": work.viscous,
+        }
+        return {name: np.asarray(float(value)) for name, value in numbers.items()}
+
+    def _of_softening(self) -> dict[str, float]:
+        """Area fractions that are damaged and broken, and the energy that damage dissipated."""
+        damaged, broken, energy = 0.0, 0.0, 0.0
+        for name, softening in self.softening.items():
+            work = softening.mean(self.state.variables[name][WORK])
+            damage, _ = softening.damage(work)
+            damaged += float(softening.areas @ (damage > 0))
+            broken += float(softening.areas @ (damage >= 1))
+            energy += softening.dissipated(work)
+        values = {"damaged_area": damaged, "broken_area": broken, "softening_energy": energy}
+        return {name: value / self.cell.area for name, value in values.items()}
+
+    def _of_interfaces(self) -> tuple[dict[str, float], dict[str, float]]:
         """Fractions and energies of the interfaces."""
         at, points = self.state.debonding, self.cell.interface
         if at is None or points is None:
-            return {}
+            return {}, {}
         share = points.weights / points.weights.sum()
         weights = points.weights / self.cell.area
         # Stored energy 1/2 t · δ
         stored = weights @ (0.5 * at.opening * at.traction).sum(axis=1)
-        numbers = {
+        fractions = {
             "damaged_fraction": share @ (at.damage > 0),
             "debonded_fraction": share @ (at.damage >= 1),
-            "external_work": at.external,
-            "work_on_phases": at.bulk,
+        }
+        return fractions, {
             "interface_energy": stored,
             "debonding_energy": weights @ at.dissipated,
-            "viscous_energy": at.viscous,
         }
-        return {name: np.asarray(float(value)) for name, value in numbers.items()}
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of factorisations and iterations of the linear solver."""
-        return dict(self.cell.system.counts)
+
+def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:
+    """Make the damage of the phases of an RVE with a side [mm].
+
+    Returns:
+        Damage by the name of the phase.
+
+    Raises:
+        ValueError: If an element is too large for a fracture energy.
+    """
+    softening = {}
+    for part in cell.damageable:
+        damage, stress = part.material.damage, part.material.stress_at_onset
+        assert damage is not None
+        assert stress is not None
+        modulus = 1e3 * part.material.elasticity.modulus_across
+        softening[part.name] = Softening(part.name, damage, stress, modulus, part.weights, side)
+    return softening

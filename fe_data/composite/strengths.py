@@ -57,7 +57,7 @@ def sample_strength(
     Raises:
         ValueError: If the phases have no interface, or an argument is out of range.
     """
-    phases.require_interface()
+    phases.require_breakable()
     require_integer("seed", seed, 0, MAX_SEED)
     try:
         fibres = random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)

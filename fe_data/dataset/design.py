@@ -1,6 +1,5 @@
 """Designs: inputs, loading and seed of each sample of a dataset."""
 
-import dataclasses
 import hashlib
 import json
 import zlib
@@ -24,23 +23,20 @@ from fe_data.dataset.table import (
     parse_input,
     parse_or_fixed,
 )
-from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
+from fe_data.files.csv_rows import Problems, parse_integer, read_rows
 from fe_data.geometry.microstructure import FIBRES, VF_TOLERANCE, Microstructure
-from fe_data.loading import ALL_AXES, AXES, Loading
-from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES, INPUTS
+from fe_data.loading import Loading
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
 from fe_data.settings import (
     MAX_SEED,
     Inputs,
     checked_inputs,
-    require_between,
     require_integer,
     require_kind,
 )
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
-_TEMPERATURE = 3  # index of the temperature in a vertex that was read from a file
-MAX_FIBRES = 5000  # of a microstructure in a file; the matrix of distances takes 0.2 GB
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 
@@ -403,153 +399,6 @@ def _with_microstructures(
     index = np.array(chosen, np.int64)
     groups = rank[group.ravel()].astype(np.int64)
     return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(microstructures), index, columns)
-
-
-def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstructure]:
-    r"""Read microstructures from a CSV file with one row per fibre.
-
-    The columns are:
-
-    - `x`, `y`, `radius`: centre and radius, relative to the side of the periodic square
-    - `microstructure`: number of the microstructure, 0, 1, 2, ...; omit it if there is only one
-    - `phase`: `fibres` (also if empty), `void`, or another phase of the material; optional
-    - `E_GPa`: Young's modulus of the fibre, empty for the modulus of its phase; optional
-
-    Args:
-        path: The CSV file.
-        height: Height of the RVE relative to its width; 1 is the square. Lengths in the file are
-            relative to the width.
-
-    Returns:
-        The microstructures, in the order of their numbers.
-
-    Raises:
-        ValueError: If the height is out of range.
-        TableError: If an entry is invalid, or fibres overlap. The message has line number, column
-            and value of each invalid entry, or the number of the microstructure.
-
-    Examples:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from fe_data import microstructures_from_file
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "fibres.csv")
-        ...     _ = path.write_text("x,y,radius\n0.3,0.3,0.2\n0.8,0.7,0.1\n")
-        ...     (micro,) = microstructures_from_file(path)
-        >>> micro.radii.tolist()
-        [0.2, 0.1]
-    """
-    require_between("height", height, *BOUNDS["height"], unit=" widths")
-    columns = ("x", "y", "radius")
-    further = ("microstructure", "phase", "E_GPa")
-    problems = Problems(path)
-    fibres_of: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, columns, further, others=False):
-        parse = partial(problems.parse, line, row)
-        number = parse(parse_integer, "microstructure", 0)
-        fibre = [parse(parse_float, name) for name in columns]
-        modulus = parse(parse_float, "E_GPa") if row.get("E_GPa") else None
-        fibres_of.setdefault(number, []).append([*fibre, row.get("phase") or FIBRES, modulus])
-        if number >= len(fibres_of):
-            what = f"microstructure = {number} is out of order: expected is {len(fibres_of) - 1}"
-            problems.add(line, what)
-    problems.raise_if_any()
-    microstructures = []
-    for number, rows in fibres_of.items():
-        fibres = np.array([row[:3] for row in rows], float)
-        try:
-            require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
-            phases = [row[3] for row in rows]
-            E = np.array([row[4] for row in rows], float)  # None becomes NaN
-            micro = Microstructure(fibres[:, :2], fibres[:, 2], phases, height)
-            moduli = None if np.isnan(E).all() else E
-            microstructures.append(dataclasses.replace(micro, E_GPa=moduli))
-        except ValueError as error:
-            raise TableError(f"{path}, microstructure {number}: {error}") from None
-    return microstructures
-
-
-def loadings_from_file(path: Path) -> list[Loading]:
-    r"""Read loading paths from a CSV file with one row per vertex.
-
-    The columns are:
-
-    - `strain_xx`, `strain_yy`, `strain_xy`: prescribed mean strain [-]; empty or missing means free
-    - `stress_xx`, `stress_yy`, `stress_xy`: mean stress [MPa] of a free component; empty or missing
-      means zero
-    - `increments`: number of increments to the vertex; optional
-    - `path`: number of the path, 0, 1, 2, ...; omit it if there is only one
-
-    For the general solver there are further columns:
-
-    - `temperature`: change from the stress-free state [K]; empty keeps the value of the vertex
-      before
-    - `time`: time at the vertex [s]
-    - columns of zz, xz or yz: one of them makes all paths of the file six-component paths, in
-      generalised plane strain
-
-    Args:
-        path: The CSV file.
-
-    Returns:
-        The paths, in the order of their numbers.
-
-    Raises:
-        TableError: If an entry or a path is invalid. The message has line number, column and value
-            of each invalid entry, or the number of the path.
-
-    Examples:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from fe_data import loadings_from_file
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "paths.csv")
-        ...     _ = path.write_text("path,strain_xx\n0,0.02\n0,0.01\n1,0.03\n")
-        ...     loadings = loadings_from_file(path)
-        >>> [loading.strain for loading in loadings]
-        [((0.02, None, None), (0.01, None, None)), ((0.03, None, None),)]
-    """
-    every = [f"{kind}_{axes}" for kind in ("strain", "stress") for axes in ALL_AXES]
-    columns = ("path", *every, "increments", "temperature", "time")
-    problems = Problems(path)
-    paths: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, (), columns, others=False):
-        axes_given = {name[-2:] for name in row.keys() & set(every)}
-        axes_of_file = AXES if axes_given <= set(AXES) else ALL_AXES
-        strains, stresses = (
-            [f"{kind}_{axes}" for axes in axes_of_file] for kind in ("strain", "stress")
-        )
-        filled = {name: text for name, text in row.items() if text}
-        parse = partial(problems.parse, line, filled)
-        vertex = [
-            [parse(parse_float, name, empty) for name in names]
-            for names, empty in ((strains, None), (stresses, 0.0))
-        ]
-        number = parse(parse_integer, "path", 0)
-        vertex.append(parse(parse_integer, "increments"))
-        before = paths.setdefault(number, [])
-        temperature = before[-1][_TEMPERATURE] if before else 0.0
-        vertex += [parse(parse_float, "temperature", temperature), parse(parse_float, "time", 0.0)]
-        before.append(vertex)
-        if number >= len(paths):
-            problems.add(line, f"path = {number} is out of order: expected is {len(paths) - 1}")
-    problems.raise_if_any()
-    loadings = []
-    for number, vertices in paths.items():
-        strain, stress, counts, degrees, times = zip(*vertices, strict=True)
-        try:
-            loadings.append(
-                Loading(
-                    strain,
-                    stress,
-                    counts if any(counts) else None,
-                    degrees if any(degrees) else None,
-                    times if any(times) else None,
-                )
-            )
-        except ValueError as error:
-            raise TableError(f"{path}, path {number}: {error}") from None
-    return loadings
 
 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:

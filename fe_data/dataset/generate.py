@@ -192,37 +192,18 @@ def generate(
         simulator = worker.rve_with_anisotropy
     require_kind("phases", phases, Phases, NoneType)
     require_kind("strengths", strengths, list, tuple)
-    if phases is not None:
-        if simulator is not None:
-            what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
-            raise ValueError(f"phases cannot be combined with {what}")
-        require_no_phases(settings)
-        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
-        vf = None if design.microstructures else float(fractions.max())
-        require_interphase(phases, settings, interphase, vf=vf)
-        for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
-            phases.of(phase)
+    if phases is None:
+        _require_no_material(design, interphase, constants, strengths)
+    elif simulator is not None:
+        what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
+        raise ValueError(f"phases cannot be combined with {what}")
+    else:
+        _require_material(design, settings, phases, interphase)
         strengths = _checked_strengths(strengths, phases, design)
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
-        if constants and design.loadings:
-            raise ValueError("constants = True cannot be combined with paths, without outputs")
-        names = {name for micro in design.microstructures for name in micro.phases}
-        names |= {INTERPHASE} if interphase else set()
-        if constants and (rigid := phases.without_expansion(names or ["fibres"])):
-            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
-            warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
+        if constants:
+            _require_constants(design, phases, interphase)
         design = _of_material(design, phases, interphase)
-    elif constants or len(strengths):
-        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
-        raise ValueError(f"{what} needs the phases of a material")
-    elif design.fields:
-        raise ValueError(
-            f"design has fields {', '.join(design.fields)}: give the phases of their material"
-        )
-    elif number("interphase", interphase):
-        raise ValueError(
-            f"interphase = {interphase:g} needs the phases of a material with an interphase"
-        )
     _require_possible(design, settings, general=phases is not None)
     chosen_solver()  # raises an error if the solver is unknown
     further = constants, tuple(strengths)
@@ -231,14 +212,7 @@ def generate(
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
     with storage.locked(folder, shard):
-        pending = [
-            i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
-        ]
-        if pending:
-            storage.require_no_link(folder, pending)
-            storage.require_unchanged(folder, job.config)
-        storage.remove_leftovers(folder, indices)
-        storage.make_places(folder, pending)
+        pending = _prepared(folder, indices, job.config, retry_failed)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
         collected = _collected(folder, config, indices, len(design))
         if not collected.problems:
@@ -249,6 +223,17 @@ def generate(
     return GenerationSummary(
         len(pending), collected.counts, others, ours, written, collected.warnings
     )
+
+
+def _prepared(folder: Path, indices: range, digest: str, retry_failed: bool) -> list[int]:
+    """Return the samples to simulate, after the folder has been made ready for their records."""
+    pending = [i for i in indices if not collection.is_done(folder, i, digest, retry_failed)]
+    if pending:
+        storage.require_no_link(folder, pending)
+        storage.require_unchanged(folder, digest)
+    storage.remove_leftovers(folder, indices)
+    storage.make_places(folder, pending)
+    return pending
 
 
 def _collected(
@@ -276,11 +261,16 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
     for name in strengths:
         strength_loading(name)
     if strengths:
-        phases.require_interface()
+        phases.require_breakable()
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
-    elif not design.loadings and any(name.startswith(f"{INTERFACE}.") for name in design.fields):
-        raise ValueError("design has fields of the interface: give strengths, or fibres are bonded")
+    elif not design.loadings:
+        for name in design.fields:
+            if name.startswith(f"{INTERFACE}.") or ".damage." in name:
+                raise ValueError(
+                    f"design has {name}, a field of the interface or of damage: give strengths, "
+                    "because nothing breaks without them"
+                )
     return tuple(dict.fromkeys(strengths))
 
 
@@ -296,6 +286,50 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
         raise ValueError(f"shard = {shard!r:.60} must be two integers")
     parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
     return require_integer("shard", shard[0], 1, parts), parts
+
+
+def _require_no_material(
+    design: Design, interphase: float, constants: bool, strengths: Sequence[str]
+) -> None:
+    """Raise a ValueError if an argument or a field of the design needs the phases of a material."""
+    if constants or len(strengths):
+        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
+        raise ValueError(f"{what} needs the phases of a material")
+    if design.fields:
+        raise ValueError(
+            f"design has fields {', '.join(design.fields)}: give the phases of their material"
+        )
+    if number("interphase", interphase):
+        raise ValueError(
+            f"interphase = {interphase:g} needs the phases of a material with an interphase"
+        )
+
+
+def _require_material(
+    design: Design, settings: Settings, phases: Phases, interphase: float
+) -> None:
+    """Raise a ValueError if a phase of the design is missing, or settings say what phases say."""
+    require_no_phases(settings)
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    vf = None if design.microstructures else float(fractions.max())
+    require_interphase(phases, settings, interphase, vf=vf)
+    for phase in _phase_names(design) - {VOID}:
+        phases.of(phase)
+
+
+def _phase_names(design: Design) -> set[str]:
+    """Return the names of all phases in the microstructures of a design."""
+    return {name for micro in design.microstructures for name in micro.phases}
+
+
+def _require_constants(design: Design, phases: Phases, interphase: float) -> None:
+    """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
+    if design.loadings:
+        raise ValueError("constants = True cannot be combined with paths, without outputs")
+    names = _phase_names(design) | ({INTERPHASE} if interphase else set())
+    if rigid := phases.without_expansion(names or ["fibres"]):
+        what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=3)
 
 
 def _of_material(design: Design, phases: Phases, interphase: float) -> Design:

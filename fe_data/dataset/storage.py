@@ -25,6 +25,7 @@ from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.geometry.microstructure import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
+from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
 
 FAILURES = "failures.csv"
@@ -51,20 +52,23 @@ PROVENANCE_ENTRIES = {
 }
 
 
-class FolderLockedError(RuntimeError):
+class FolderLockedError(ExplainedError, RuntimeError):
     """Another process is writing the same samples.
 
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from fe_data.dataset.storage import locked
+        >>> from fe_data.dataset.storage import FolderLockedError, locked
         >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
-        ...     with locked(Path(folder)):
-        ...         pass
-        Traceback (most recent call last):
-        ...
-        fe_data.dataset.storage.FolderLockedError: ... is in use by another `generate` ...
+        ...     try:
+        ...         with locked(Path(folder)):
+        ...             pass
+        ...     except FolderLockedError as error:
+        ...         print(error)
+        /... is in use by another `generate` of the same samples: wait for it, ...
     """
+
+    section = "clusters"
 
 
 def configuration(

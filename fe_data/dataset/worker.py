@@ -161,9 +161,8 @@ class MaterialSimulator:
         """Simulate an RVE; it has effective properties only without a loading path."""
         from fe_data.composite.properties import solve_material
 
-        # Effective properties are those of bonded fibres.
-        bonded = dataclasses.replace(self.phases, interface=None)
-        phases = bonded if loading is None else self.phases
+        # Effective properties are those of bonded fibres, without damage.
+        phases = self.phases.unbreakable() if loading is None else self.phases
         arguments = phases, inputs, microstructure, settings, loading
         rve = solve_material(*arguments, interphase=self.interphase, silent=True)
         result = self._with_strengths(rve.result(), rve.microstructure, settings)
@@ -171,9 +170,9 @@ class MaterialSimulator:
             return result
         from fe_data.composite.constants import effective_constants
 
-        cell = self.phases, rve.microstructure
+        fibres = rve.microstructure
         with warnings.catch_warnings(action="ignore"):  # `generate` warns once
-            homogenised = effective_constants(*cell, resolution=settings.resolution)
+            homogenised = effective_constants(self.phases, fibres, resolution=settings.resolution)
         further = dataclasses.asdict(homogenised.constants)
         further |= {name: getattr(homogenised, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
         further["transverse_misfit"] = homogenised.misfit

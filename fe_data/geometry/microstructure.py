@@ -30,7 +30,7 @@ from fe_data.settings.radii import RADII_LAWS, RadiiName
 # least distance of centres) that relaxation reached from every random start that was tried, or
 # above which discs freeze. One or two fibres are limited only by their periodic images.
 _DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.72))
-# Discs that cover about 0.7 freeze. In a square cell all crystals then have similar directions, so
+# Discs that cover about 0.7 freeze. In a square RVE all crystals then have similar directions, so
 # that means over microstructures are anisotropic. By default the spacing falls from SPACING to
 # _LEAST_SPACING, so that discs of exclusion cover at most _LIQUID.
 _LIQUID = 0.64
@@ -161,7 +161,7 @@ class Microstructure(Short):
             raise ValueError(f"{pair} overlap: {apart}")
         x, y = centres[j] + shift
         raise ValueError(
-            f"{pair} overlap across the edge of the periodic cell, where {kinds[j]} {j} comes "
+            f"{pair} overlap across the edge of the periodic RVE, where {kinds[j]} {j} comes "
             f"back at ({x:g}, {y:g}): {apart}"
         )
 

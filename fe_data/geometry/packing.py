@@ -92,7 +92,7 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) 
     # A sweep proposes a step for every fibre. Two fibres conflict if they are too close after one
     # or both of them have moved. Fibres without a conflict move. The reverse steps have the same
     # conflicts and the same probability, so detailed balance holds. Few sweeps separate neighbours
-    # only: in long runs the square cell gives directions to all fibres.
+    # only: in long runs a square RVE gives directions to all fibres.
     n = len(centres)
     # The step is a fifth of the mean gap between fibres, computed with the mean least distance.
     mean = float(np.mean(distance))

@@ -116,22 +116,22 @@ def mean_field(
     shape = columns[0].shape
     rows = [column.reshape(-1, 1) for column in columns]
     if needs_power_law := bool({"b_eff_MPa", "c_eff"} & set(outputs)):
-        _require_measured(_cells_of(settings, *rows))
+        _require_measured(_rves_of(settings, *rows))
     results = [np.empty((0, len(outputs)))]
     for start in range(0, len(rows[0]), _CHUNK):
-        cells = _cells_of(settings, *(row[start : start + _CHUNK] for row in rows))
-        results.append(_outputs(cells, outputs, needs_power_law))
+        rves = _rves_of(settings, *(row[start : start + _CHUNK] for row in rows))
+        results.append(_outputs(rves, outputs, needs_power_law))
     return np.concatenate(results).reshape(*shape, len(outputs))
 
 
-def _outputs(cells: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
+def _outputs(rves: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
     """Compute the named outputs of RVEs with arrays (n, 1), (n, len(outputs))."""
-    E, nu = cells.elastic_constants()
-    G_s, reached = cells.increments()
-    p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
+    E, nu = rves.elastic_constants()
+    G_s, reached = rves.increments()
+    p_sigma = rves.share_above_threshold(G_s[..., -1:], reached[..., -1:])
     columns_by_name = {"E_eff_GPa": E / 1e3, "nu_eff": nu, "p_sigma": p_sigma}
     if needs_power_law:
-        b_eff, c_eff = cells.power_law(G_s, reached)
+        b_eff, c_eff = rves.power_law(G_s, reached)
         columns_by_name |= {"b_eff_MPa": b_eff, "c_eff": c_eff}
     return np.stack([columns_by_name[name] for name in outputs], axis=-1)
 
@@ -179,8 +179,8 @@ def strain_concentration(
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
     as_given = np.ones(vf.shape)
     even = np.zeros(vf.shape)
-    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
-    _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
+    rves = _rves_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
+    _, _, dilatations, shears = rves.linear(soft * rves.G_m, rves.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
         # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with dilatation θ and shear γ of the RVE
@@ -203,11 +203,11 @@ def _check_modelled(outputs: Sequence[str]) -> None:
             raise ValueError(f"outputs: the mean-field model has no {name!r:.60}; it has {allowed}")
 
 
-def _require_measured(cells: "RVEs") -> None:
+def _require_measured(rves: "RVEs") -> None:
     """Reject matrices that hardly harden; warn if b_eff and c_eff may differ much from RVEs."""
-    composite = cells.vf > 0
-    b = cells.b[composite]
-    c = cells.c[composite]
+    composite = rves.vf > 0
+    b = rves.b[composite]
+    c = rves.c[composite]
     if (b < _LEAST_HARDENING_MPa).any():
         raise ValueError(
             f"b_m_MPa times hardening = {b.min():g} is out of range: b_eff_MPa and c_eff need at "
@@ -243,7 +243,7 @@ def _checked_parameter(name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def _cells_of(
+def _rves_of(
     settings: Settings,
     vf: Floats,
     E_f: Floats,

@@ -3,11 +3,11 @@
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
-from fe_data.loading import Part
+from fe_data.loading import Segment
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.path_following import Averages, Newton, PlaneStrainProblem, Residual
 
-_LARGEST_CHANGE = 0.012  # in later parts, after a larger change of the tangent it is factorised
+_LARGEST_CHANGE = 0.012  # in later segments, after a larger change of the tangent it is factorised
 _NEARLY_STRAIGHT = 0.5  # largest relative change of direction at which earlier states are kept
 
 
@@ -21,7 +21,7 @@ class IncrementalRVE(PlaneStrainProblem):
         integrals: (11,) integrals at the last equilibrium, see `RVEProblem.internal_force`.
     """
 
-    # In later parts of a path some points yield and others unload. A straight line through two
+    # In later segments of a path some points yield and others unload. A straight line through two
     # states and little patience are faster there. A larger least accuracy would save a sixth of the
     # iterations, but change the shipped tables by 1e-5.
     newton = Newton(iterations=12, points=2, patience=4, least_accuracy=1e-3)
@@ -36,18 +36,18 @@ class IncrementalRVE(PlaneStrainProblem):
         self.free: Ints = np.empty(0, int)
         self.way = np.zeros(3)
 
-    def begin(self, part: Part, *, is_first: bool) -> float | None:
-        """Begin a part of the path, see `IncrementalProblem`."""
+    def begin(self, segment: Segment, *, is_first: bool) -> float | None:
+        """Begin a segment of the path, see `IncrementalProblem`."""
         free = self.free
         way = self.way
-        super().begin(part, is_first=is_first)
-        self._unknown = np.append(np.arange(self.problem.n), self.problem.n + part.free)
+        super().begin(segment, is_first=is_first)
+        self._unknown = np.append(np.arange(self.problem.n), self.problem.n + segment.free)
         self._largest_change = np.inf if is_first else _LARGEST_CHANGE
-        goes_on = not is_first and np.array_equal(part.free, free)
+        goes_on = not is_first and np.array_equal(segment.free, free)
         return self._speed_ratio(way) if goes_on else None
 
     def _speed_ratio(self, way: Floats) -> float | None:
-        """Length of this part relative to the last one; None if the path turns too much."""
+        """Length of this segment relative to the last one; None if the path turns too much."""
         scale = np.ones(3)
         scale[self.free] /= self.problem.law.shear_modulus  # stresses become strains
         before = scale * way

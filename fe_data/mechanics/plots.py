@@ -76,7 +76,7 @@ def _name(loading: Loading) -> str:
         values.append(" → ".join(f"{change:g} K" for change in changes))
     if loading.angle is not None:
         values.append(f"axes turned by {loading.angle:g}°")
-    name = " and ".join(words) if n == 1 else f"path of {n} parts"
+    name = " and ".join(words) if n == 1 else f"path of {n} segments"
     return f"Loading: {name}, mean {', '.join(values)}"
 
 
@@ -252,7 +252,7 @@ def _vertex_rows(rve: SolvedRVE) -> list[int]:
     # The vertices are equally spaced if the path gives no increments.
     increments = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
     ends: list[int] = np.cumsum(
-        [part.increments for part in rve.loading.parts(increments)]
+        [segment.increments for segment in rve.loading.segments(increments)]
     ).tolist()
     return [row for row in ends if row < len(rve.history["strain"])]
 

@@ -31,7 +31,7 @@ from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Part
+from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Segment
 from fe_data.mechanics.elements import discretise, strain_at_points
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.plasticity import Changes, HistoryVariables, differentials
@@ -56,12 +56,12 @@ Stored = dict[str, Any]
 
 
 class _Fast(IncrementalRVE):
-    """The equations of the fast solver, with the derivative by the mean strain of the part."""
+    """Equations of the fast solver, with the derivative by the mean strain of the segment."""
 
-    def begin(self, part: Part, *, is_first: bool) -> float | None:
-        """Begin a part of the path."""
+    def begin(self, segment: Segment, *, is_first: bool) -> float | None:
+        """Begin a segment of the path."""
         self._changes: Changes | None = None
-        return super().begin(part, is_first=is_first)
+        return super().begin(segment, is_first=is_first)
 
     def commit(self, x: Floats, t: float) -> None:
         """Accept the last trial at fraction t, and differentiate it."""
@@ -108,12 +108,12 @@ class _Fast(IncrementalRVE):
 
 
 class _General(stepping.IncrementalCell):
-    """The equations of the general solver, with the derivative by the mean strain of the part."""
+    """Equations of the general solver, with the derivative by the mean strain of the segment."""
 
-    def begin(self, part: Part, *, is_first: bool) -> None:
-        """Begin a part of the path."""
+    def begin(self, segment: Segment, *, is_first: bool) -> None:
+        """Begin a segment of the path."""
         self._changes: dict[str, dict[str, Floats]] = {}
-        super().begin(part, is_first=is_first)
+        super().begin(segment, is_first=is_first)
 
     def commit(self, x: Floats, t: float) -> None:
         """Accept the last trial at fraction t, and differentiate it."""
@@ -210,7 +210,7 @@ class MaterialPoint(Short):
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, the phases
-            have an interface, or settings of phases are combined with `phases`.
+            can break, or settings of phases are combined with `phases`.
         TypeError: If inputs, settings or phases have the wrong type.
 
     If the RVE cannot be meshed, a `SimulationError` is raised.
@@ -240,10 +240,10 @@ class MaterialPoint(Short):
         require_kind("phases", self.phases, Phases, NoneType)
         if self.phases is not None:
             require_no_phases(settings)
-            if self.phases.interface is not None:
+            if self.phases.can_break:
                 raise ValueError(
-                    "phases have an interface: a MaterialPoint has bonded fibres, as in "
-                    "dataclasses.replace(phases, interface=None)"
+                    "phases have an interface or damage: a MaterialPoint does not break, so give "
+                    "it phases.unbreakable()"
                 )
         general = self.phases is not None
         fibres = seed_or_fibres(self.seed, self.microstructure)
@@ -307,7 +307,7 @@ class MaterialPoint(Short):
         follower = self._follower
         follower.restart(self._accepted)
         with threadpool_limits(limits=1) if self.phases is None else one_thread():
-            follower.begin(Part(_NONE_FREE, end, 1, temperature, duration))
+            follower.begin(Segment(_NONE_FREE, end, 1, temperature, duration))
             follower.advance(1.0)
         self._answered = follower.equilibrium
         return self._rve.response()
@@ -356,7 +356,7 @@ class MaterialPoint(Short):
             **self._identity,
             "unknowns": at.x,
             **self._rve.stored(at.state),
-            "steps": at.parts,
+            "steps": at.segments,
             "largest_stress_MPa": at.largest_stress,
         }
 
@@ -392,7 +392,7 @@ class MaterialPoint(Short):
         self._accepted = Equilibrium(
             x=stored["unknowns"],
             state=self._rve.restored(stored),
-            parts=int(stored["steps"]),
+            segments=int(stored["steps"]),
             largest_stress=float(stored["largest_stress_MPa"]),
         )
         self._answered = self._accepted

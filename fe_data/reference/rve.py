@@ -24,7 +24,7 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import Part
+from fe_data.loading import Segment
 from fe_data.path_following import Averages, PlaneStrainProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
@@ -155,10 +155,10 @@ class IncrementalRVE(PlaneStrainProblem):
         self.state: State = rve.update(self.x, History(np.zeros((*points, 4)), np.zeros(points)))
         self._factorisations = 0
 
-    def begin(self, part: Part, *, is_first: bool) -> None:
-        """Begin a part of the path, without a prediction from earlier equilibria."""
-        super().begin(part, is_first=is_first)
-        self._unknown = np.append(self.rve.fluctuating, len(self.x) - 3 + part.free)
+    def begin(self, segment: Segment, *, is_first: bool) -> None:
+        """Begin a segment of the path, without a prediction from earlier equilibria."""
+        super().begin(segment, is_first=is_first)
+        self._unknown = np.append(self.rve.fluctuating, len(self.x) - 3 + segment.free)
         self._merge = self.rve.merge[:, self._unknown]
 
     def residual(self, x: Floats, t: float) -> Residual:

@@ -124,9 +124,9 @@ def replicate_statistics(table: Table) -> Statistics:
     return Statistics(
         group=table.group[first[order]],
         X=table.inputs[first[order]],
-        mean=np.array([cells.mean(axis=0) for cells in members]),
+        mean=np.array([rves.mean(axis=0) for rves in members]),
         covariance=np.array([np.cov(x, rowvar=False) if len(x) > 1 else unknown for x in members]),
-        count=np.array([len(cells) for cells in members]),
+        count=np.array([len(rves) for rves in members]),
         output_names=table.output_names,
         fields=table.fields,
         field_values=table.field_values[first[order]],

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import fe_data
-from fe_data.cli.commands import INTERRUPTED
 from fe_data.cli.main import main as run_command
+from fe_data.cli.messages import INTERRUPTED
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
 from figures.pipeline.clean import note
@@ -46,7 +46,7 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
     note(mark)
 
 
-def solve_tiny_cell(seed: int) -> None:
+def solve_tiny_rve(seed: int) -> None:
     """Solve an RVE of one fibre, so that numba compiles the solver if it has not been compiled."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
     fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), tiny, seed=seed)
@@ -66,7 +66,7 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
         The exit code of the first command that fails, or 0.
     """
     with local_workers(jobs) as run:
-        list(run(solve_tiny_cell, [0]))  # in one worker: all would compile the same code
+        list(run(solve_tiny_rve, [0]))  # in one worker: all would compile the same code
     for design, (count, *replicates) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
         arguments += [f"--replicates={repeats}" for repeats in replicates]

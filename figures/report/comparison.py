@@ -186,9 +186,9 @@ class Comparison:
         metrics = self.judged
         paths = [self.item.ours.format(row=name, column=column) for column in self.item.columns]
         numbers = [metrics.number(path) for path in paths]
-        no_cells = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
+        no_rves = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
         shown_beside = self.judge == DRAWS and row.scatter is None
-        if (no_cells or shown_beside) and not any(numbers):
+        if (no_rves or shown_beside) and not any(numbers):
             return {}
         same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
         # At the published inputs, microstructures add an unknown amount to the scatter between

@@ -72,26 +72,26 @@ class Tuned:
 class TrainingSet:
     """The RVEs of one training set, and networks pre-trained for each of its scalings."""
 
-    cells: problem.Samples
+    rves: problem.Samples
     scalings: Mapping[str, bnn.Scaling]
     networks: Mapping[str, bnn.Pretrained]
 
     def train(
-        self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
+        self, trainer: Trainer, method: str, tuned: Tuned, rves: problem.Samples | None = None
     ) -> bnn.Members:
         """Train an ensemble on these RVEs, or on some of them.
 
         A vanilla ensemble with pre-trained initial weights has no regulariser. An anchored ensemble
         with random initial weights is still anchored to the pre-trained networks.
         """
-        cells = cells or self.cells
+        rves = rves or self.rves
         resampling, scaling = tuned.choice
         trainer = trainer.of_size(tuned.n_members)
         if method == VANILLA and tuned.start == RANDOM:
-            return trainer.vanilla(cells, resampling, self.scalings[scaling], tuned.epochs)
+            return trainer.vanilla(rves, resampling, self.scalings[scaling], tuned.epochs)
         return trainer.anchor(
             self.networks[scaling],
-            cells,
+            rves,
             resampling,
             tuned.epochs,
             regulariser="low_rank" if method == ANCHORED else "none",
@@ -104,10 +104,10 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
     prior = problem.functional_prior(problem.fit_theta(draw.cases[TRAINING_CASE]))
     within_bounds = trainer.pretrain(prior)
     sets = {}
-    for name, cells in draw.cases.items():
-        scalings = {scaling: scaling_by(scaling, cells) for scaling in (BOUNDS, DATA)}
+    for name, rves in draw.cases.items():
+        scalings = {scaling: scaling_by(scaling, rves) for scaling in (BOUNDS, DATA)}
         networks = {BOUNDS: within_bounds, DATA: trainer.pretrain(prior, scalings[DATA])}
-        sets[name] = TrainingSet(cells, scalings, networks)
+        sets[name] = TrainingSet(rves, scalings, networks)
     return sets
 
 
@@ -118,10 +118,10 @@ def tune(method: str, training_set: TrainingSet, trainer: Trainer) -> dict[str, 
     of networks is selected, and finally the initial weights. For both methods, θ of the prior and
     the ranges for scaling by the data come from all training RVEs.
     """
-    n = len(training_set.cells)
+    n = len(training_set.rves)
     order = np.random.default_rng(trainer.seed).permutation(n)
-    held_out = training_set.cells[order[: max(1, round(HELD_OUT * n))]]
-    rest = training_set.cells[order[max(1, round(HELD_OUT * n)) :]]
+    held_out = training_set.rves[order[: max(1, round(HELD_OUT * n))]]
+    rest = training_set.rves[order[max(1, round(HELD_OUT * n)) :]]
     settings = trainer.settings
 
     @cache

@@ -75,10 +75,10 @@ def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
     return priors
 
 
-def log_evidence(prior: bnn.GaussianProcessPrior, cells: problem.Samples) -> float:
+def log_evidence(prior: bnn.GaussianProcessPrior, rves: problem.Samples) -> float:
     """Return the log evidence of RVEs under a prior without its bounds, with the paper's noise."""
     posterior = bnn.GPRegressor(replace(prior, bounds=(None, None)), noise=problem.noise_std())
-    return posterior.fit(cells.X, cells.y).log_evidence()
+    return posterior.fit(rves.X, rves.y).log_evidence()
 
 
 def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
@@ -103,8 +103,8 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
 def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) -> Experiments:
     """Run all experiments on one draw with one seed, out of distribution except for θ."""
     trainer = Trainer(settings, seed)
-    cells = draw.cases[TRAINING_CASE]
-    theta = problem.fit_theta(cells)
+    rves = draw.cases[TRAINING_CASE]
+    theta = problem.fit_theta(rves)
     prior = problem.functional_prior(theta)
     largest = trainer.pretrain(prior, count=max(settings.members))
     networks = largest.select(range(settings.n_members))
@@ -113,33 +113,31 @@ def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) ->
         return judge(members, draw.test, reference)
 
     epochs = {
-        VANILLA: {str(n): judged(trainer.vanilla(cells, epochs=n)) for n in settings.path},
-        ANCHORED: {
-            str(n): judged(trainer.anchor(networks, cells, epochs=n)) for n in settings.path
-        },
+        VANILLA: {str(n): judged(trainer.vanilla(rves, epochs=n)) for n in settings.path},
+        ANCHORED: {str(n): judged(trainer.anchor(networks, rves, epochs=n)) for n in settings.path},
     }
     wrong = wrong_priors(theta)
     priors = {
-        name: judged(trainer.anchor(trainer.pretrain(prior, count=settings.n_members), cells))
+        name: judged(trainer.anchor(trainer.pretrain(prior, count=settings.n_members), rves))
         for name, prior in wrong.items()
     }
-    evidence = {name: log_evidence(prior, cells) for name, prior in wrong.items()}
+    evidence = {name: log_evidence(prior, rves) for name, prior in wrong.items()}
     begun = {
-        name: judged(trainer.anchor(networks, cells, regulariser="none", initial_weights=start))
+        name: judged(trainer.anchor(networks, rves, regulariser="none", initial_weights=start))
         for name, start in starts(networks, seed).items()
     }
     sizes: dict[str, dict[str, EnsembleScores]] = {VANILLA: {}, ANCHORED: {}}
     for count in settings.members:
         name = f"members_{count}"
         sized = trainer.of_size(count)
-        sizes[VANILLA][name] = judged(sized.vanilla(cells))
-        sizes[ANCHORED][name] = judged(sized.anchor(largest.select(range(count)), cells))
+        sizes[VANILLA][name] = judged(sized.vanilla(rves))
+        sizes[ANCHORED][name] = judged(sized.anchor(largest.select(range(count)), rves))
     for width in settings.widths:
         name = f"width_{width}"
         hidden = (width,) * len(HIDDEN)
         wide = trainer.pretrain(prior, count=settings.n_members, hidden=hidden)
-        sizes[VANILLA][name] = judged(trainer.vanilla(cells, hidden=hidden))
-        sizes[ANCHORED][name] = judged(trainer.anchor(wide, cells))
+        sizes[VANILLA][name] = judged(trainer.vanilla(rves, hidden=hidden))
+        sizes[ANCHORED][name] = judged(trainer.anchor(wide, rves))
     few = draw.cases[FEWEST_CASE]
     own_prior = problem.functional_prior(problem.fit_theta(few))
     own_networks = trainer.pretrain(own_prior, count=settings.n_members)

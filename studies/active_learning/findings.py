@@ -16,7 +16,7 @@ from studies.active_learning.study import (
     WORST,
     Rows,
 )
-from studies.prior_knowledge.findings import in_cells
+from studies.prior_knowledge.findings import in_rves
 
 ABOUT = "Active learning"  # subject of the claims
 ALL = FIRST + MORE  # all RVEs of a loop, 10 and 25
@@ -87,7 +87,7 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
     }
     return {
         goal: {
-            score: in_cells(getattr(rows[goal][ALL], score).mean, errors)
+            score: in_rves(getattr(rows[goal][ALL], score).mean, errors)
             for score, errors in drawn.items()
         }
         for goal in (BOX, WORST)

@@ -62,12 +62,12 @@ class Study:
     estimate: Estimate = "average"  # of priors from the evidence
     prior: Any = None  # of every posterior; None: from the evidence of its training RVEs
 
-    def posterior(self, cells: Samples) -> bnn.GPRegressor:
+    def posterior(self, rves: Samples) -> bnn.GPRegressor:
         """Return the posterior given RVEs."""
         prior = self.prior or bnn.evidence.fit_prior(
-            cells.X, cells.y, self.noise, estimate=self.estimate
+            rves.X, rves.y, self.noise, estimate=self.estimate
         )
-        return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
+        return bnn.GPRegressor(prior, noise=self.noise).fit(rves.X, rves.y)
 
     def errors(self, model: bnn.GPRegressor) -> Errors[float]:
         """Return the errors of a posterior at the reference inputs, and the predicted errors."""
@@ -85,13 +85,13 @@ class Study:
             rows.append(int(distances.argmin()))
         return self.pool[np.array(rows)]
 
-    def independent(self, model: bnn.GPRegressor, cells: Samples) -> bnn.GPRegressor:
+    def independent(self, model: bnn.GPRegressor, rves: Samples) -> bnn.GPRegressor:
         """Return the posterior with the same prior and uncorrelated noise."""
         noise = replace(self.noise, correlation=None)
-        return bnn.GPRegressor(model.prior_, noise=noise).fit(cells.X, cells.y)
+        return bnn.GPRegressor(model.prior_, noise=noise).fit(rves.X, rves.y)
 
     def grown(
-        self, cells: Samples, more: int, goal: str, seed: int
+        self, rves: Samples, more: int, goal: str, seed: int
     ) -> tuple[dict[int, Errors[float]], list[Samples]]:
         """Select further RVEs; return errors by their number, and the RVEs of each round.
 
@@ -102,7 +102,7 @@ class Study:
         rng = np.random.default_rng(seed)
         candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
         box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
-        rounds = [cells]
+        rounds = [rves]
         errors = {}
         for count in range(0, more + 1, self.batch):
             training_set = joined(rounds)
@@ -123,9 +123,9 @@ class Study:
         return errors, rounds
 
 
-def _among(cells: Samples, others: Samples) -> np.ndarray:
+def _among(rves: Samples, others: Samples) -> np.ndarray:
     """Return which RVEs have the inputs of one of the others, (n,)."""
-    return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
+    return np.all(rves.X[:, None] == others.X, axis=2).any(axis=1)
 
 
 def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
@@ -149,9 +149,9 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
     tables = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
     repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
-    cells = scaled(repeated)
+    rves = scaled(repeated)
     noise = bnn.HeteroscedasticNoise.from_replicates(
-        cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
+        rves.X, rves.y[:, EFFECTIVE], repeated.group, squares=(0,)
     )
     pool, beta = (Samples(samples.X, samples.y[:, EFFECTIVE]) for samples in (joined(tables), beta))
     return Study(pool, beta, load_reference(), noise, candidates, batch, estimate)
@@ -159,8 +159,8 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
 
 def with_known_prior(study: Study, count: int) -> Study:
     """Return the study with a known prior, which is fitted to `count` RVEs of the pool."""
-    cells = study.pool[:count]
-    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="map", restarts=1)
+    rves = study.pool[:count]
+    prior = bnn.evidence.fit_prior(rves.X, rves.y, study.noise, estimate="map", restarts=1)
     return replace(study, prior=prior)
 
 
@@ -177,7 +177,7 @@ def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
             errors_of[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
         beside = {n: joined([study.beta, study.hypercube(n, seed)]) for n in (FEW, MANY)}
         errors_of[BETA + HYPERCUBE] = {
-            n: study.errors(study.posterior(cells)) for n, cells in beside.items()
+            n: study.errors(study.posterior(rves)) for n, rves in beside.items()
         }
     return errors_of, rounds
 

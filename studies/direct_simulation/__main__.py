@@ -28,7 +28,7 @@ from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
 from safe_files.writing import save_picture
-from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell
+from studies.direct_simulation.pixel_rve import ELEMENTS, PixelRVE
 
 OUT = Path("data/direct_simulation")
 PICTURE = Path("docs/direct_simulation.png")
@@ -101,22 +101,24 @@ def signed(percent: np.ndarray) -> list[str]:
 
 def other_elements() -> Iterator[list[str]]:
     """Yield rows with the differences in stress between other elements and ours, same RVEs [%]."""
-    cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
+    microstructures = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
         name: [
-            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name) for c in cells
+            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name)
+            for c in microstructures
         ]
         for name in LOADINGS
     }
     for name in LOADINGS:
         standard = [
-            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2") for c in cells
+            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2")
+            for c in microstructures
         ]
         theirs = [stresses(solved, name) for solved in standard]
         yield ["standard P2, our mesh", "", name, *stiffer(theirs, ours[name])]
-    across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"
+    across = f"{2 * microstructures[0].radii[0] * PIXELS:.0f}"
     for element, name in itertools.product(ELEMENTS, LOADINGS):
-        grids = [PixelCell(PIXELS, cell, INPUTS, SETTINGS, element) for cell in cells]
+        grids = [PixelRVE(PIXELS, c, INPUTS, SETTINGS, element) for c in microstructures]
         paths = [
             follow(IncrementalRVE(cast(RVEProblem, grid)), path(name), FEW, SETTINGS.tolerance)
             for grid in grids
@@ -195,7 +197,7 @@ def main(folder: Path | None) -> None:
             yield row(name, loading, differences(ours, loading, folder))
 
     spans = ["error of the last", "over microstructures and strains"]
-    for line in table_lines(["cells", "loading", *strains, *spans], rows()):
+    for line in table_lines(["RVEs", "loading", *strains, *spans], rows()):
         print(line, flush=True)
     print()
     header = ["element", "pixels across a disc", "loading", *strains]

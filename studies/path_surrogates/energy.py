@@ -21,7 +21,7 @@ from studies.path_surrogates.estimators import fitted
 from studies.strain_paths.study import part
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
-CELLS = 60
+RVES = 60
 PRELOAD = 0.02  # |E| at the middle of the cycles in the second table
 SIZES = (5, 20, 100)
 _ROUNDING = 1e-9  # tolerance of the energy, relative to largest stress times largest strain
@@ -68,7 +68,7 @@ def cycled(
     amplitude: float,
     preload: float = 0.0,
     *,
-    cells: int = CELLS,
+    rves: int = RVES,
     seed: int = 5,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the energy that the mean and the members gain in closed cycles.
@@ -77,16 +77,16 @@ def cycled(
         model: A fitted ensemble.
         amplitude: Norm of the strain xx, yy, xy between the middle and an end of a cycle.
         preload: Norm of the strain at the middle of the cycles; zero is rest.
-        cells: Number of RVEs.
+        rves: Number of RVEs.
         seed: Seed of inputs and directions.
 
     Returns:
-        `gains` of the mean, (1, cells), and of the members, (K, cells).
+        `gains` of the mean, (1, rves), and of the members, (K, rves).
     """
     rng = np.random.default_rng(seed)
     low, high = model.bank.bounds
-    X = rng.uniform(low, high, (cells, 4))
-    ends, middles = (_directions(cells, rng) for _ in range(2))
+    X = rng.uniform(low, high, (rves, 4))
+    ends, middles = (_directions(rves, rng) for _ in range(2))
     strain, first = cycles(amplitude * ends, preload * middles)
     mean = gains(model.predict(X, strain)[None], strain, first)
     return mean, gains(model.predict_members(X, strain), strain, first)
@@ -121,9 +121,9 @@ def gains(stress: np.ndarray, strain: np.ndarray, first: int) -> np.ndarray:
     return np.asarray(gained / work[:, :, : first + 1].sum(axis=2))
 
 
-def _directions(cells: int, rng: np.random.Generator) -> np.ndarray:
+def _directions(rves: int, rng: np.random.Generator) -> np.ndarray:
     """Draw unit strains xx, yy, xy (n, 3), with dilatations reduced to about a fifth."""
-    strains = rng.standard_normal((cells, 3))
+    strains = rng.standard_normal((rves, 3))
     strains[:, :2] -= 0.8 * strains[:, :2].mean(axis=1, keepdims=True)
     return strains / np.linalg.norm(strains, axis=1, keepdims=True)
 

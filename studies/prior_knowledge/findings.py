@@ -14,7 +14,7 @@ from studies.prior_knowledge.study import (
     ReferenceScores,
     Rows,
     counts_of,
-    equivalent_cells,
+    equivalent_rves,
 )
 
 ABOUT = "Prior knowledge"  # subject of the claims
@@ -102,12 +102,12 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
     return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
 
 
-def in_cells(error: float, errors: Mapping[int, float]) -> str:
+def in_rves(error: float, errors: Mapping[int, float]) -> str:
     """Return as text with how many RVEs a method has this error; `errors` has its errors."""
     counts = [*errors]
-    cells = equivalent_cells(error, errors)
+    rves = equivalent_rves(error, errors)
     outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
-    return outside.get(cells, f"{cells:.0f}")
+    return outside.get(rves, f"{rves:.0f}")
 
 
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
@@ -119,7 +119,7 @@ def equivalents(rows: Rows, alone: float) -> dict[str, str]:
         {n: rows[f"ind{n}"][model].reference_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
     )
-    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | fitted).items()}
+    return {str(n): in_rves(error, linear) for n, error in ({0: alone} | fitted).items()}
 
 
 def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -> list[Table]:

@@ -120,12 +120,12 @@ def posterior(
 
 
 def judged(
-    cells: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
+    rves: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
 ) -> ReferenceScores[float]:
     """Combine scores at single RVEs with scores of f at the reference inputs.
 
     Args:
-        cells: Scores at single test RVEs.
+        rves: Scores at single test RVEs.
         mean: Mean of f at the reference inputs, (n, n_out).
         std: Standard deviation of f at the reference inputs, (n, n_out).
         reference: Means over microstructures.
@@ -133,8 +133,8 @@ def judged(
     Returns:
         All scores.
     """
-    of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
-    return ReferenceScores(**of_cells, **reference.scores(mean, std))
+    of_rves = {field.name: getattr(rves, field.name) for field in fields(Scores)}
+    return ReferenceScores(**of_rves, **reference.scores(mean, std))
 
 
 def judge(
@@ -163,10 +163,8 @@ def judge_ensembles(
         scores_of[name] = {}
         for method, ensemble in members.items():
             f = ensemble.sample(reference.X)
-            cells = scores(ensemble.sample(draw.test.X), draw.test.y, noise)
-            scores_of[name][method] = judged(
-                cells, f.mean(axis=0), f.std(axis=0, ddof=1), reference
-            )
+            rves = scores(ensemble.sample(draw.test.X), draw.test.y, noise)
+            scores_of[name][method] = judged(rves, f.mean(axis=0), f.std(axis=0, ddof=1), reference)
     return scores_of
 
 
@@ -226,7 +224,7 @@ def judge_draws(
     return over_repeats(side_by_side(judge_draw, calls))
 
 
-def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
+def equivalent_rves(error: float, errors: Mapping[int, float]) -> float:
     """Return the number of RVEs with which a method has an error.
 
     Args:

@@ -18,6 +18,7 @@ from studies.scoreboard.registry import PEERS
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md")]
+PAGES.append(ROOT / "studies" / "scoreboard" / "README.md")
 
 
 def main() -> None:

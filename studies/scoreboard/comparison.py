@@ -108,7 +108,7 @@ class Board:
         return {(row["problem"], row["published"]): row for row in rows}
 
     @cached_property
-    def cells(self) -> str:
+    def rves(self) -> str:
         """Name of the composite's draws: the fresh ones if ours has run on all of them."""
         ran = all((f"{FRESH}/{case}", OURS[DATA].name) in self.results for case in CASES)
         return FRESH if ran else COMPOSITE
@@ -122,7 +122,7 @@ class Board:
 
     def _is_shown(self, name: str) -> bool:
         """Return whether a composite problem has the shown draws, or is from a custom folder."""
-        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.cells}
+        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.rves}
 
     def rivals(self, problem: str) -> list[Rival]:
         """Return the rivals with results on a problem, in the order of the registry."""

@@ -117,15 +117,15 @@ def composite(folder: Path = SHIPPED_TABLES) -> list[Problem]:
         table = load_paper_table(table_path(drawn(folder), design))
         rows.append(table.n_rows // profile.datasets[design])
     if min(rows) < 1:
-        raise ValueError(f"{drawn(folder)}: the tables have fewer cells than one draw needs")
+        raise ValueError(f"{drawn(folder)}: the tables have fewer RVEs than one draw needs")
     assert profile.draws
     count = profile.draws.model_copy(update={"count": min(rows)})
     every = load_draws(folder, profile.model_copy(update={"draws": count}))
     name = COMPOSITE if folder == SHIPPED_TABLES else folder.resolve().name
-    return [Problem(f"{name}/{case}", len(every), partial(_cells, every, case)) for case in CASES]
+    return [Problem(f"{name}/{case}", len(every), partial(_rves, every, case)) for case in CASES]
 
 
-def _cells(every: list[Draw], case: str, number: int) -> Split:
+def _rves(every: list[Draw], case: str, number: int) -> Split:
     """Return a training set of a draw with test RVEs, scaled to [-1, 1], and the further data."""
     train = every[number].cases[case]
     test = every[number].test

@@ -29,7 +29,7 @@ from studies.scoreboard.problems import CASES, is_composite
 from studies.scoreboard.public import HOLDOUT
 from studies.scoreboard.registry import DATA, EQUAL_NOISE, OURS, PEERS, Peer
 
-CELLS_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
+RVES_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
 TIMED = "ind100"  # training set whose times are shown
 # Columns of the table for choosing an estimator; its rows are sorted by the first column.
 DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
@@ -235,9 +235,9 @@ def _absolute(board: Board, problem: str, rival: Rival, score: str) -> Gap | Non
     return between(list(board.values(problem, rival.peer, score).values()))
 
 
-def on_cells(board: Board, case: str) -> str:
+def on_rves(board: Board, case: str) -> str:
     """Return the problem of a training set of the composite, for the shown draws."""
-    return f"{board.cells}/{case}"
+    return f"{board.rves}/{case}"
 
 
 def score_table(board: Board) -> str:
@@ -245,14 +245,14 @@ def score_table(board: Board) -> str:
     sizes = {case: in_words(case) for case in CASES}
     columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
     header = ["given", "estimator", *columns, "fit [s]"]
-    first = on_cells(board, DECIDING[0][1])
+    first = on_rves(board, DECIDING[0][1])
     rows = []
     for peer in PEERS:
         rival = Rival(peer.name, peer.label, peer.knows, peer)
         cells = [_mean(board, case, rival, score) for score, case in DECIDING]
         if (peer.name in SHOWN or peer.ours) and set(cells) != {"–"}:
-            seconds = digits(board.mean(on_cells(board, TIMED), rival, "fit"), 1)
-            name = label(board, [on_cells(board, case) for case in CASES], rival)
+            seconds = digits(board.mean(on_rves(board, TIMED), rival, "fit"), 1)
+            name = label(board, [on_rves(board, case) for case in CASES], rival)
             order = (
                 list(OURS).index(peer.knows),
                 -np.nan_to_num(board.mean(first, rival), nan=-np.inf),
@@ -268,9 +268,9 @@ def _score(score: str) -> str:
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     """Format a score on a training set of the composite, with its 95 % half-width over draws."""
-    gap = _absolute(board, on_cells(board, case), rival, score)
+    gap = _absolute(board, on_rves(board, case), rival, score)
     if score == "loglik":
-        return shown(gap, 0, CELLS_OF_A_TEST)
+        return shown(gap, 0, RVES_OF_A_TEST)
     return shown(gap, SCORES[score][1])
 
 
@@ -289,7 +289,7 @@ def _comparisons(board: Board) -> list[_Comparison]:
     """Return the comparisons for each kind of data, training set and score with current results."""
     comparisons = []
     for knows, case, score in product(OURS, CASES, JUDGED):
-        problem = on_cells(board, case)
+        problem = on_rves(board, case)
         rival = _strongest(board, problem, knows, score)
         if rival and not board.is_older(problem, OURS[knows]):
             comparisons.append(_Comparison(knows, case, problem, score, rival))

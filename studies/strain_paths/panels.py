@@ -34,20 +34,20 @@ class Said(NamedTuple):
 
 
 @plt.style.context(STYLE)
-def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
+def loops(rves: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
     """Plot three stress components over strain, of simulated RVEs and the mean-field model.
 
     Args:
-        cells: Title → one simulated path, and its mean-field stress (1, T, 3) [MPa].
+        rves: Title → one simulated path, and its mean-field stress (1, T, 3) [MPa].
 
     Returns:
         The figure.
     """
-    figure, panels = plt.subplots(len(cells), 3, figsize=(WIDTH, 3.1 * len(cells)), squeeze=False)
-    for row, (words, (cell, fields)) in zip(panels, cells.items(), strict=True):
-        strain = _from_rest(100 * cell.strain[0])
+    figure, panels = plt.subplots(len(rves), 3, figsize=(WIDTH, 3.1 * len(rves)), squeeze=False)
+    for row, (words, (rve, fields)) in zip(panels, rves.items(), strict=True):
+        strain = _from_rest(100 * rve.strain[0])
         for j, axes in enumerate(row):
-            some = cell.stress[0, :FEW, :, j].T
+            some = rve.stress[0, :FEW, :, j].T
             lines = axes.plot(strain[:, j], _from_rest(some), color="0.6", lw=0.6)
             lines[0].set_label(f"{FEW} of the simulated microstructures")
             axes.plot(strain[:, j], _from_rest(fields[0, :, j]), **FIELDS)
@@ -56,11 +56,11 @@ def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
 
 
 @plt.style.context(STYLE)
-def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray, j: int) -> Figure:
+def prior(rve: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray, j: int) -> Figure:
     """Plot one component of the stresses of material points, and of prior samples, for one RVE.
 
     Args:
-        cell: One simulated path.
+        rve: One simulated path.
         points: Stresses ψ of the points of the basis, (T, R, 3) [MPa].
         fields: Stress of the mean-field model, (T, 3) [MPa].
         drawn: Samples from the prior, (K, T, 3) [MPa].
@@ -70,16 +70,16 @@ def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray
         The figure.
     """
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(WIDTH, 3.4))
-    strain = _from_rest(100 * cell.strain[0, :, j])
+    strain = _from_rest(100 * rve.strain[0, :, j])
     left.plot(strain, _from_rest(points[:, :, j]), color="C2", lw=0.7, alpha=0.7)
     left.lines[0].set_label("points of the basis")
     middle.plot(strain, _from_rest(fields[:, j]), **FIELDS)
     middle.plot(strain, _from_rest(drawn[:, :, j].T), color="C0", lw=0.7, alpha=0.7)
     middle.lines[1].set_label("samples of the prior")
-    middle.plot(strain, _from_rest(cell.mean_stress[0, :, j]), **SIMULATED)
+    middle.plot(strain, _from_rest(rve.mean_stress[0, :, j]), **SIMULATED)
     steps = np.arange(len(strain))
     right.plot(steps, _from_rest((drawn - fields)[:, :, j].T), color="C0", lw=0.7, alpha=0.7)
-    right.plot(steps, _from_rest(cell.mean_stress[0, :, j] - fields[:, j]), **SIMULATED)
+    right.plot(steps, _from_rest(rve.mean_stress[0, :, j] - fields[:, j]), **SIMULATED)
     right.axhline(0.0, color="C1", ls="--")
     of_point = rf"$\psi_{{{AXES[j]}}}$ [MPa]"
     for axes, words in ((left, of_point), (middle, _stress(j))):
@@ -90,7 +90,7 @@ def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray
 
 @plt.style.context(STYLE)
 def bands(
-    cells: Mapping[str, Paths],
+    rves: Mapping[str, Paths],
     fields: Mapping[str, np.ndarray],
     said: Mapping[int, Mapping[str, Said]],
 ) -> Figure:
@@ -100,7 +100,7 @@ def bands(
     only component that is not zero.
 
     Args:
-        cells: One path of each set.
+        rves: One path of each set.
         fields: Their stresses of the mean-field model, (1, T, 3) [MPa].
         said: Number of training paths → set → prediction of the posterior.
 
@@ -108,13 +108,13 @@ def bands(
         The figure.
     """
     figure, panels = plt.subplots(
-        1 + len(said), len(cells), figsize=(WIDTH, 2.6 * (1 + len(said))), squeeze=False
+        1 + len(said), len(rves), figsize=(WIDTH, 2.6 * (1 + len(said))), squeeze=False
     )
-    for column, (name, cell) in zip(panels.T, cells.items(), strict=True):
+    for column, (name, rve) in zip(panels.T, rves.items(), strict=True):
         j = AXES.index("xx" if name == TENSION else "xy")
-        reference = cell.mean_stress[0, :, j]
+        reference = rve.mean_stress[0, :, j]
         steps = 1 + np.arange(len(reference))
-        strain = _from_rest(100 * cell.strain[0, :, j])
+        strain = _from_rest(100 * rve.strain[0, :, j])
         column[0].plot(strain, _from_rest(fields[name][0, :, j]), **FIELDS)
         last = [*said.values()][-1][name]
         column[0].plot(strain, _from_rest(last.mean[0, :, j]), color="C0", label="posterior mean")
@@ -123,7 +123,7 @@ def bands(
             title=LABELS[name], xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=_stress(j)
         )
         for axes, (n, band) in zip(column[1:], said.items(), strict=True):
-            _less_reference(axes, steps, reference, cell.stress[0, :, :, j], band[name], j)
+            _less_reference(axes, steps, reference, rve.stress[0, :, :, j], band[name], j)
             axes.plot(steps, fields[name][0, :, j] - reference, **FIELDS)
             axes.set(title=f"from {n} training paths", xlabel="increment")
         if len(said) > 1:
@@ -135,7 +135,7 @@ def bands(
 
 
 def _less_reference(
-    axes: Axes, steps: np.ndarray, reference: np.ndarray, cells: np.ndarray, said: Said, j: int
+    axes: Axes, steps: np.ndarray, reference: np.ndarray, rves: np.ndarray, said: Said, j: int
 ) -> None:
     """Plot bands of a posterior and the microstructures (R, T), all minus the simulated mean."""
     centre = said.mean[0, :, j] - reference
@@ -147,7 +147,7 @@ def _less_reference(
         axes.fill_between(
             steps, centre - width, centre + width, color=colour, alpha=alpha, lw=0, label=words
         )
-    for end in (cells.min(axis=0), cells.max(axis=0)):
+    for end in (rves.min(axis=0), rves.max(axis=0)):
         axes.plot(
             steps,
             end - reference,
@@ -199,7 +199,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
 
 @plt.style.context(STYLE)
 def members(
-    cell: Paths,
+    rve: Paths,
     curves: Mapping[int, np.ndarray],
     said: Mapping[int, Said],
     theta: Mapping[int, np.ndarray],
@@ -208,7 +208,7 @@ def members(
     """Plot members of one RVE minus the closed-form mean, by number of training paths.
 
     Args:
-        cell: One simulated path.
+        rve: One simulated path.
         curves: Stress of the members, (K, T, 3) [MPa].
         said: Predictions in closed form.
         theta: Standard deviation in closed form without the model error δ, (T, 3) [MPa]. The
@@ -232,7 +232,7 @@ def members(
         lines[0].set_label(f"{SHOWN} of the members")
         whole = drawn[:, :, j].mean(axis=0) - mean
         axes.plot(steps, whole, color="C1", label=f"mean of all {len(drawn)}")
-        axes.plot(steps, cell.mean_stress[0, :, j] - mean, **SIMULATED)
+        axes.plot(steps, rve.mean_stress[0, :, j] - mean, **SIMULATED)
         axes.set(title=f"from {n} training paths", xlabel="increment")
     panels[0, 0].set_ylabel(f"{_stress(j)} minus the closed-form mean")
     return with_legend(figure, 3)

@@ -97,11 +97,11 @@ class Study:
             of_mean = np.abs(mean - reference.mean_stress) <= HALF_WIDTH * with_error(
                 std, reference
             )
-            of_cells = np.abs(mean[:, None] - reference.stress) <= HALF_WIDTH * total[:, None]
+            of_rves = np.abs(mean[:, None] - reference.stress) <= HALF_WIDTH * total[:, None]
             errors[name] = Errors(
                 self.error(name, mean),
                 float(of_mean[..., axes].mean()),
-                float(of_cells[..., axes].mean()),
+                float(of_rves[..., axes].mean()),
             )
         return errors
 

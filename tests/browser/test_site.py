@@ -104,7 +104,7 @@ def test_the_posterior_moves_with_its_data(opened, width):
 
     page = opened(built("docs/interactive.html"), width, "light")
     find = page.driver.find_element
-    find("id", "tab-cell").send_keys(Keys.ARROW_RIGHT)
+    find("id", "tab-rve").send_keys(Keys.ARROW_RIGHT)
     curve = "return document.querySelector('svg.line polyline.mean').getAttribute('points')"
     seen = [page.run(curve)]
     point = find("css selector", "svg.line circle:last-of-type")

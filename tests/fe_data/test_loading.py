@@ -21,10 +21,14 @@ def test_one_vertex_is_a_path_of_one_and_what_is_given_once_is_meant_for_all():
 
 def test_parts_say_what_is_free_and_where_they_lead():
     loading = Loading([UP, NONE, (0.0, 0.0, 0.01)], [(0.0,) * 3, (0.0, 30.0, 0.0), (0.0,) * 3])
-    parts = loading.parts(9)
-    assert [part.free.tolist() for part in parts] == [[1, 2], [0, 1, 2], []]
-    assert [part.end.tolist() for part in parts] == [[0.02, 0, 0], [0, 30.0, 0], [0, 0, 0.01]]
-    assert [part.increments for part in parts] == [9, 9, 9]
+    segments = loading.segments(9)
+    assert [segment.free.tolist() for segment in segments] == [[1, 2], [0, 1, 2], []]
+    assert [segment.end.tolist() for segment in segments] == [
+        [0.02, 0, 0],
+        [0, 30.0, 0],
+        [0, 0, 0.01],
+    ]
+    assert [segment.increments for segment in segments] == [9, 9, 9]
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ class Bar(IncrementalProblem):
             return BAND * opening, BAND
         return 1 + self.slope * (opening - 1 / BAND), self.slope
 
-    def begin(self, part, *, is_first):
-        self.end = part.end[0]
+    def begin(self, segment, *, is_first):
+        self.end = segment.end[0]
 
     def prescribe(self, x, t):
         x[self.prescribed] = t * self.end
@@ -122,12 +122,12 @@ def test_a_part_begins_at_the_mean_strains_and_at_the_stresses_of_free_component
     vertices = [(0.02, None, None), (None, None, None), (0.0, 0.0, 0.01)]
     stress = [(0.0, 0.0, 0.0), (0.0, 30.0, 0.0), (0.0, 0.0, 0.0)]
     probe = Probe()
-    for part, start in zip(
-        Loading(vertices, stress).parts(1), ([1, 6, 8], [5, 6, 8], [1, 2, 4]), strict=True
+    for segment, start in zip(
+        Loading(vertices, stress).segments(1), ([1, 6, 8], [5, 6, 8], [1, 2, 4]), strict=True
     ):
-        probe.begin(part, is_first=False)
+        probe.begin(segment, is_first=False)
         np.testing.assert_array_equal(probe.load(0.0), start)
-        np.testing.assert_allclose(probe.load(1.0), part.end, atol=1e-14)
+        np.testing.assert_allclose(probe.load(1.0), segment.end, atol=1e-14)
     x = np.zeros(5)
     probe.prescribe(x, 0.0)
     np.testing.assert_array_equal(x, [0, 0, 1, 2, 8])  # the last one is engineering shear
@@ -150,7 +150,7 @@ class Dashpot(IncrementalProblem):
     def rate(self, x):
         return 1 - x[0] / self.tau
 
-    def begin(self, part, *, is_first):
+    def begin(self, segment, *, is_first):
         pass
 
     def prescribe(self, x, t):
@@ -248,7 +248,7 @@ class Switching(IncrementalProblem):
         self.x = np.zeros(1)
         self.state = self.trial = None
 
-    def begin(self, part, *, is_first):
+    def begin(self, segment, *, is_first):
         pass
 
     def prescribe(self, x, t):

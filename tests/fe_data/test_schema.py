@@ -9,7 +9,7 @@ from fe_data.dataset.design import named_design
 from fe_data.settings.hardening import LAWS
 from fe_data.statistics.compare import compare
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 FURTHER = schema.Output(
     name="e_max",
@@ -23,7 +23,7 @@ FURTHER = schema.Output(
 
 def six(inputs, seed, settings):
     """A simulator that knows the further output too."""
-    found = AnalyticCell()(inputs, seed, settings)
+    found = AnalyticRVE()(inputs, seed, settings)
     found.effective["e_max"] = seed / 2**63
     return found
 
@@ -44,10 +44,10 @@ def further(monkeypatch):
 
 @pytest.fixture
 def folders(request, tmp_path):
-    """Folders of the same cells with and without the further output."""
+    """Folders of the same RVEs with and without the further output."""
     request.getfixturevalue("further")
     design = named_design("noise", count=2, replicates=3)
-    for name, simulator in {"five": AnalyticCell(), "six": six}.items():
+    for name, simulator in {"five": AnalyticRVE(), "six": six}.items():
         summary = generate(design, Settings(), tmp_path / name, simulator=simulator, silent=True)
         assert summary.table_written
         assert verify(tmp_path / name)[0] == []

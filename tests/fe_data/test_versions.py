@@ -7,7 +7,7 @@ import pytest
 
 from fe_data.mechanics import rve
 from fe_data.schema import output_names, required_outputs
-from tests.fe_data.reference_cell import (
+from tests.fe_data.reference_rve import (
     AVERAGES,
     INPUTS,
     MICROSTRUCTURE,

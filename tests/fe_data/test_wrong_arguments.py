@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import fe_data
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 from tests.wrong_arguments import WRONG, arguments, complaint
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
@@ -56,10 +56,10 @@ def file(folder, text):
 
 
 def followed(folder):
-    """A folder of one cell that followed a path."""
+    """A folder of one RVE that followed a path."""
     given = VALUES["design"], fe_data.Settings(increments=4), folder / "followed"
     path = fe_data.Loading(strain=(0.01, None, None))
-    fe_data.generate(*given, loading=path, simulator=AnalyticCell(), silent=True)
+    fe_data.generate(*given, loading=path, simulator=AnalyticRVE(), silent=True)
     return folder / "followed"
 
 
@@ -89,6 +89,7 @@ OWN = {
     "law": {"parameters": {"yield_stress_MPa": (1.0, 1e6)}, "state": {"p": 0}},
     "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
     "Interface": vars(fe_data.named_phases("glass_epoxy_debonding").interface),
+    "Damage": {"onset": 0.1, "fracture_energy_J_m2": 10.0, "fibre_diameter_um": 7.0},
     "Phases": vars(GLASS),
     "load_phases": {"path": EXAMPLES / "paper.yaml"},
     "named_phases": {"name": "paper"},
@@ -181,13 +182,13 @@ ALSO = {
 }
 
 
-# Each call of `generate` starts workers or simulates a cell.
+# Each call of `generate` starts workers or simulates an RVE.
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name == "generate" else ()) for name in CALLS],
 )
 def test_a_wrong_argument_is_named(name, tmp_path):
-    """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
+    """A path that leads nowhere is an OSError; RVEs that cannot be solved have errors too."""
     function, valid = call(name, tmp_path)
     function(**valid)
     own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.GenerationError

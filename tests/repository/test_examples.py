@@ -14,7 +14,7 @@ import pytest
 import fe_data
 from docs.gallery.pages import CARDS
 from fe_data.dataset import executors
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "gallery"
@@ -62,14 +62,14 @@ def skeleton(text: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
+def test_rves_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
     run, tmp_path, monkeypatch
 ):
     """0.3 of fibres of 400 GPa in a matrix of 100 GPa."""
-    # Cells are simulated in this process: a worker would import dolfinx for seconds.
+    # RVEs are simulated in this process: a worker would import dolfinx for seconds.
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)
-    data = str(tmp_path / "cells")
-    said = run("cells", "--rves", "6", "--fibres", "5", "--jobs", "1", "--data", data)
+    data = str(tmp_path / "rves")
+    said = run("rves", "--rves", "6", "--fibres", "5", "--jobs", "1", "--data", data)
     mean, band = numbers(said, r"E_eff \[GPa\] ([\d.]+) ± ([\d.]+)")
     assert 100 < mean < 0.3 * 400 + 0.7 * 100
     assert 0 < band < 60
@@ -78,17 +78,17 @@ def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning", "ignore:.*fork:DeprecationWarning")
 def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
-    """Killed before its second file, its fifth, ...; one cell a kill is simulated again at most."""
+    """Killed before its second file, its fifth, ...; one RVE a kill is simulated again at most."""
     log = tmp_path / "log"
     log.mkdir()
-    cell = AnalyticCell(log=log)
+    rve = AnalyticRVE(log=log)
     generate = fe_data.generate
     written = []
     unchanged = Path.replace
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)
-    monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=cell, silent=True))
+    monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=rve, silent=True))
     sizes = "--start", "6", "--batch", "2", "--rounds", "1"
-    said = run("next_cell", *sizes, "--data", str(tmp_path / "undisturbed"))
+    said = run("next_rve", *sizes, "--data", str(tmp_path / "undisturbed"))
     assert "round 1: 8 RVEs" in said
     assert len(list(log.iterdir())) == 8
 
@@ -105,7 +105,7 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
         kills += 1
         if (child := os.fork()) == 0:
             try:
-                run("next_cell", *sizes, "--data", str(tmp_path / "killed"))
+                run("next_rve", *sizes, "--data", str(tmp_path / "killed"))
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -175,7 +175,7 @@ FOUND = [
         r"E_eff_GPa: .* vf (.*) \(.*E_f_GPa (.*) \(.*b_m_MPa (.*) \(.*c_m (.*) \(",
         lambda vf, E_f, b_m, c_m: vf + E_f > 0.9 and max(abs(b_m), abs(c_m)) < 0.02,
     ),
-    (  # E scatters by 13 GPa over the cells.
+    (  # E scatters by 13 GPa over the RVEs.
         "cross_validation --rows 24 --folds 3",
         3 * r"[\s\S]*?RMSE ([\d.]+) GPa",
         lambda *errors: max(errors) < 4,
@@ -190,12 +190,12 @@ FOUND = [
         r"(?s)uncertain +RMSE ([\d.]+).*corrected +RMSE ([\d.]+).*without +RMSE ([\d.]+)",
         lambda uncertain, corrected, without: max(uncertain, corrected) < 0.5 * without,
     ),
-    (  # Halpin and Tsai know more of cells with many fibres.
+    (  # Halpin and Tsai know more of RVEs with many fibres.
         "anchored --rves 16 --members 8 --fibres 12",
         r"RMSE ([\d.]+) GPa[\s\S]*RMSE ([\d.]+) GPa",
         lambda starts, anchored: anchored < starts / 2,
     ),
-    (  # Mean fields without a cell
+    (  # Mean fields without an RVE
         "mean_fields --draws 2",
         r"(?s)are +RMSE ([\d.]+).*uncertain +RMSE ([\d.]+), inside 95 % ([\d.]+)",
         lambda fixed, uncertain, inside: max(fixed, uncertain) < 0.12 and inside > 0.7,

@@ -100,20 +100,20 @@ def test_the_saved_networks_predict_what_the_ensembles_did():
         assert close(found.std(axis=0, ddof=1), MODEL["check"][name]["std"])
 
 
-def test_cells_and_ranges_are_those_of_the_tables():
-    from docs.interactive.__main__ import shown_cells
+def test_rves_and_ranges_are_those_of_the_tables():
+    from docs.interactive.__main__ import shown_rves
 
-    assert MODEL["cells"] == shown_cells()
-    cells = fe_data.load_table(ROOT / "fe_data" / "datasets" / "train_beta.csv")
+    assert MODEL["rves"] == shown_rves()
+    rves = fe_data.load_table(ROOT / "fe_data" / "datasets" / "train_beta.csv")
     learnt = [each["learnt"] for each in MODEL["inputs"]]
-    assert np.array_equal(learnt, np.transpose([cells.inputs.min(0), cells.inputs.max(0)]))
+    assert np.array_equal(learnt, np.transpose([rves.inputs.min(0), rves.inputs.max(0)]))
 
 
-def test_anchored_networks_are_nearer_to_cells_outside_the_training_range():
-    """RMSE in parts of the cells' standard deviation, and the share within ± 2 std; -s prints."""
-    cells = [cell for cell in MODEL["cells"] if not cell["learnt"]]
-    X = np.array([cell["inputs"] for cell in cells])
-    truth = np.array([cell["outputs"] for cell in cells])
+def test_anchored_networks_are_nearer_to_rves_outside_the_training_range():
+    """RMSE in parts of the RVEs' standard deviation, and the share within ± 2 std; -s prints."""
+    rves = [rve for rve in MODEL["rves"] if not rve["learnt"]]
+    X = np.array([rve["inputs"] for rve in rves])
+    truth = np.array([rve["outputs"] for rve in rves])
     low, high = np.transpose([each["learnt"] for each in MODEL["inputs"]])
     outside = np.any((low > X) | (high < X), axis=1)
     noise = np.array(MODEL["noise"])[: truth.shape[1]]
@@ -127,7 +127,7 @@ def test_anchored_networks_are_nearer_to_cells_outside_the_training_range():
             error = np.sqrt(np.square(off[chosen]).mean(axis=0)) / truth.std(axis=0)
             errors[name, place] = error
             held[name, place] = np.mean(abs(off) < 2 * total, where=chosen[:, None])
-            print(f"{name}, {chosen.sum()} cells {place}: {error.round(3)} {held[name, place]:.2f}")
+            print(f"{name}, {chosen.sum()} RVEs {place}: {error.round(3)} {held[name, place]:.2f}")
     assert errors["anchored", "inside"][:4].max() < 0.1
     assert np.all(errors["anchored", "outside"] < errors["vanilla", "outside"])
     assert held["anchored", "outside"] > held["vanilla", "outside"]

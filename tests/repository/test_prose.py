@@ -37,11 +37,14 @@ CELLS = [
 def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     page = "# A truth table in a heading is not read\n\nOne two three four five six seven.\n"
-    code = "```\na truth table of one two three four five six seven eight\n```\n| a truth table |\n"
+    code = "```\na truth table of one two three four five six seven eight\n```\n"
+    code += "\n    one two three four five six seven eight\n\n"
+    table = "| One two three four five six seven. | = 1 ± 2 ± 3 ± 4 |\n"
     pages = {
         "page.md": page + "- Two truth tables.\n" + "Word.\n\n" * 40,
         "long.md": "This one may have more words than six.\n" + "Word.\n\n" * 40,
         "code.md": code,
+        "table.md": table,
         "module.py": f'def f():\n    """{DOCSTRING}"""\n',
     }
     for name, text in pages.items():
@@ -50,9 +53,9 @@ def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     cells.append({"cell_type": "code", "source": "# " + "word " * 20})
     (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
     found = prose.check(tmp_path, tmp_path / "rules.toml")
-    files = ["page.md"] * 3 + ["cells.ipynb"] * 3 + ["module.py"]
+    files = ["page.md"] * 3 + ["table.md"] + ["cells.ipynb"] * 3 + ["module.py"]
     assert [each.split(":")[0] for each in found] == files
-    parts = "of 7 words|reference| words, at|reference|of 10 words|of 10 words|reference"
+    parts = "of 7 words|reference| words, at|of 7 words|reference|of 10 words|of 10 words|reference"
     for fault, part in zip(found, parts.split("|"), strict=True):
         assert part in fault
 

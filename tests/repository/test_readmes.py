@@ -36,7 +36,7 @@ READMES = [path for path in PAGES if path.name == "README.md" or path.parent == 
 SMALL = "--n-fibres 5 --increments 30"
 STUDY = "--members 3 --epochs-scale 0.02"
 HOW = {
-    "$(make -s python) -m fe_data rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --out cell "
+    "$(make -s python) -m fe_data rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --out rve "
     "--xdmf": SMALL,
     "$(make -s python) -m fe_data generate train_beta --out data/train_beta --jobs 2": (
         f"--count 2 {SMALL}"
@@ -234,7 +234,7 @@ def test_the_python_of_an_own_composite_runs_and_prints_the_lines_of_the_page(
     ids=["paper", "material"],
 )
 def test_the_array_job_of_fe_data_makes_the_table(tmp_path, head, others, options):
-    """Two jobs instead of a hundred, in the wrong order, on four small cells."""
+    """Two jobs instead of a hundred, in the wrong order, on four small RVEs."""
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     (job,) = [b for b in re.findall(r"```bash\n(.*?)```", text, re.S) if "#SBATCH" in b]
     rows = "".join(f"0.{digit},{others}\n" for digit in (1, 2, 3, 4))
@@ -249,6 +249,6 @@ def test_the_array_job_of_fe_data_makes_the_table(tmp_path, head, others, option
         given = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
         environment = {**os.environ, **given, "SLURM_ARRAY_TASK_ID": str(number)}
         subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
-    tables = [(tmp_path / name / "dataset.csv").read_bytes() for name in ("cells", "whole")]
+    tables = [(tmp_path / name / "dataset.csv").read_bytes() for name in ("rves", "whole")]
     assert tables[0] == tables[1]
     assert tables[0].count(b",ok\n") == 4

@@ -11,8 +11,8 @@ from fe_data.dataset import storage
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-CELLS = ["-m", "fe_data", "generate", "train_beta", "--count", "2", "--n-fibres", "5"]
-CELLS += ["--increments", "30", "--jobs", "2", "--out"]
+RVES = ["-m", "fe_data", "generate", "train_beta", "--count", "2", "--n-fibres", "5"]
+RVES += ["--increments", "30", "--jobs", "2", "--out"]
 NETWORKS = """
 import hashlib, numpy as np, bnn
 X = np.linspace(-1.0, 1.0, 40)[:, None]
@@ -36,7 +36,7 @@ def run(threads, *arguments):
 
 def test_threads_change_no_bit_of_a_table(tmp_path):
     for threads in ("1", "16"):
-        run(threads, *CELLS, tmp_path / threads)
+        run(threads, *RVES, tmp_path / threads)
     tables = {(tmp_path / threads / storage.TABLE).read_bytes() for threads in ("1", "16")}
     assert len(tables) == 1
 

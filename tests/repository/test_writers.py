@@ -22,7 +22,7 @@ from tests.limits import killed_at_each_step
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
 Y = np.sin(3.0 * X[:, 0])
-CELL = Inputs(0.2, 400.0, 400.0, 0.4)
+RVE = Inputs(0.2, 400.0, 400.0, 0.4)
 COARSE = Settings(n_fibres=1, resolution=2.0, increments=10)
 
 
@@ -51,8 +51,8 @@ def path_ensemble():
 
 
 @functools.cache
-def cell():
-    return solve_rve(CELL, COARSE, seed=0, keep_steps=True)
+def rve():
+    return solve_rve(RVE, COARSE, seed=0, keep_steps=True)
 
 
 def curves(path):
@@ -91,10 +91,10 @@ WRITERS = {
     "path.c": lambda path: bnn.export.path_to_c(path_ensemble(), path, [0.3, 400.0, 400.0, 0.4]),
     "model.onnx": to_onnx,
     "study.npz": study,
-    "fields.xdmf": lambda path: fe_data.save_fields(cell(), path),
-    "mesh.msh": lambda path: fe_data.save_mesh(cell(), path),
-    "mesh.inp": lambda path: fe_data.save_mesh(cell(), path),
-    "mesh.vtk": lambda path: fe_data.save_mesh(cell(), path),
+    "fields.xdmf": lambda path: fe_data.save_fields(rve(), path),
+    "mesh.msh": lambda path: fe_data.save_mesh(rve(), path),
+    "mesh.inp": lambda path: fe_data.save_mesh(rve(), path),
+    "mesh.vtk": lambda path: fe_data.save_mesh(rve(), path),
     "curves.parquet": curves,
     "curves.csv": curves,
     "picture.png": picture,
@@ -136,7 +136,7 @@ BEGUN = {"inputs": 0, "seed": 0, "settings": 0}
 
 
 class Drawn:
-    """A picture of a cell that is drawn in no time."""
+    """A picture of an RVE that is drawn in no time."""
 
     def savefig(self, file, **_):
         file.write(b"\x89PNG Software Matplotlib " + self.heading)
@@ -147,12 +147,12 @@ class Drawn:
 
 @pytest.fixture
 def write_rve(tmp_path, monkeypatch):
-    """How `rve` writes a solved cell into a folder, where the heading tells the runs apart."""
+    """How `rve` writes a solved RVE into a folder, where the heading tells the runs apart."""
     monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
 
     def write(run, xdmf=True):
         rve_folder._begin(BEGUN, tmp_path, None)
-        rve_folder._write(cell(), BEGUN | {"history": run}, run, tmp_path, xdmf, None)
+        rve_folder._write(rve(), BEGUN | {"history": run}, run, tmp_path, xdmf, None)
 
     return write
 

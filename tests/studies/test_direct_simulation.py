@@ -1,4 +1,4 @@
-"""Our cells beside a published direct simulation, and the pixels that it is compared with."""
+"""Our RVEs beside a published direct simulation, and the pixels that it is compared with."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.path_following import follow
 from studies.direct_simulation import __main__ as study
-from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell, strain_operators
+from studies.direct_simulation.pixel_rve import ELEMENTS, PixelRVE, strain_operators
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -23,15 +23,15 @@ def test_a_pixel_has_the_strain_of_a_linear_displacement(element):
 
 
 @pytest.mark.slow
-def test_pixels_approach_our_cell_from_above():
+def test_pixels_approach_our_rve_from_above():
     """Standard squares lock, those of a mean dilatation less, and both fall with their size."""
     settings = Settings(n_fibres=2, hardening=study.TABLE)
     tension = Loading((0.02, None, None), increments=8)
-    cell = random_microstructure(0.3, 1, 2)
-    ours = solve_rve(study.INPUTS, settings, tension, microstructure=cell).history["stress"][-1, 0]
+    rve = random_microstructure(0.3, 1, 2)
+    ours = solve_rve(study.INPUTS, settings, tension, microstructure=rve).history["stress"][-1, 0]
 
     def stiffer(element, n):
-        pixels = PixelCell(n, cell, study.INPUTS, settings, element)
+        pixels = PixelRVE(n, rve, study.INPUTS, settings, element)
         path = follow(IncrementalRVE(pixels), tension, 8, 1e-5)
         return path.history["stress"][-1, 0] / ours - 1
 

@@ -68,10 +68,10 @@ class ProbabilisticPCA(ProperGaussian):
         def negative_log_likelihood(log_variance: float) -> float:
             tau2 = np.exp(log_variance)
             log_likelihoods = []
-            for prior, own in zip(learnt, held_out, strict=True):
+            for prior, others in zip(learnt, held_out, strict=True):
                 # Σ = V S² Vᵀ / (K-1) + τ² I
                 density = cls(prior.mean, prior.deviations, prior.directions, tau2)
-                log_likelihoods.append(density.log_prob(own).sum())
+                log_likelihoods.append(density.log_prob(others).sum())
             return -float(sum(log_likelihoods))
 
         bounds = np.log([SMALLEST_VARIANCE, max(weights.var(), 10.0 * SMALLEST_VARIANCE)])

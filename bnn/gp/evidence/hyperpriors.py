@@ -29,6 +29,7 @@ from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, sl
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.units import Place, Unit, contributions, default_of, units_of
 from bnn.gp.warping import Warped
+from safe_files.help_page import ExplainedWarning
 
 # Median of period / range, standard deviation of its logarithm, and the largest such ratio. The
 # shortest period contains two data on average.
@@ -46,7 +47,7 @@ LAST_STEPS = 5 * STEPS  # most steps of the last search
 TOLERANCE = 1e-13  # of the last search, because products of kernels have long flat ridges
 
 
-class HyperpriorWarning(UserWarning):
+class HyperpriorWarning(ExplainedWarning):
     """The estimate of an open parameter of a kernel is far from the median of its hyperprior."""
 
 

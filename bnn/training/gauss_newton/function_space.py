@@ -35,16 +35,16 @@ class Metric:
         nuggets = torch.as_tensor(deltas, device=device)
         size = blocks.shape[0] * blocks.shape[1]
         self._n = size // len(nuggets)
-        own = nuggets.square().repeat_interleave(self._n).view(len(blocks), -1)
+        diagonals = nuggets.square().repeat_interleave(self._n).view(len(blocks), -1)
         # M = S + D = L Lᵀ
-        self.blocks = blocks + torch.diag_embed(own)
+        self.blocks = blocks + torch.diag_embed(diagonals)
         self._roots, failed = torch.linalg.cholesky_ex(self.blocks)
         if failed.any():
             raise ValueError(
                 f"nugget = {float(nuggets.min()):.2g} in the networks' units: too small for "
                 "double precision, give a larger nugget or noise"
             )
-        self._own = own
+        self._diagonals = diagonals
         # The smaller δ² is, the more accurate a step has to be. The factor was found by trial.
         self.accuracy = min(max(100.0 * float(nuggets.min()) ** 2, 1e-6), 0.01)
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
@@ -57,7 +57,7 @@ class Metric:
         """Effective number of directions, tr S M⁻¹, at least 1."""
         # tr S M⁻¹ = tr (M - D) M⁻¹ = n_out n - tr D M⁻¹
         precisions = torch.cholesky_inverse(self._roots).diagonal(dim1=1, dim2=2)
-        return max(precisions.numel() - float((self._own * precisions).sum()), 1.0)
+        return max(precisions.numel() - float((self._diagonals * precisions).sum()), 1.0)
 
     def squares(self, residuals: Tensor) -> Tensor:
         """Return eᵀ M⁻¹ e, (k,), of residuals e (k, n_out n)."""
@@ -130,8 +130,8 @@ class FunctionFit:
 
         def solve(right: Tensor, accuracy: float) -> Tensor:
             # r → -Jᵀ (J Jᵀ + λ M)⁻¹ r
-            found = conjugate_gradients(product, precondition, right.to(precision), accuracy)
-            return -state.pull_back(found)
+            x = conjugate_gradients(product, precondition, right.to(precision), accuracy)
+            return -state.pull_back(x)
 
         residuals = self._residuals(self._architecture.forward(weights, self._X), members)
         steps = solve(residuals, self._metric.accuracy)

@@ -32,11 +32,11 @@ class Linearisation:
     @cached_property
     def _sensitivities(self) -> list[Tensor]:
         """∂f_j(x_i) / ∂z for each hidden layer, (k, n_out, n, width)."""
-        found: list[Tensor] = []
+        from_last: list[Tensor] = []
         for (kernel, _), slope in zip(self._layers[:0:-1], self._slopes[::-1], strict=True):
-            above = found[-1] @ kernel[:, None].mT if found else kernel.mT[:, :, None]
-            found.append(above * slope[:, None])
-        return found[::-1]
+            above = from_last[-1] @ kernel[:, None].mT if from_last else kernel.mT[:, :, None]
+            from_last.append(above * slope[:, None])
+        return from_last[::-1]
 
     def tangent_kernels(self) -> Tensor:
         """Return the lower triangle of J Jᵀ for each output, (k, n_out, n, n), without forming J.
@@ -52,8 +52,8 @@ class Linearisation:
             for layer, sensitivity in enumerate(self._sensitivities):
                 gram = self._gram(layer, start, end)
                 # J Jᵀ += (s sᵀ) ∘ (a aᵀ + 1) per layer and output, without a buffer for all outputs
-                for j, own in enumerate(sensitivity.unbind(dim=1)):
-                    rows[:, j].addcmul_(own[:, start:end] @ own[:, :end].mT, gram)
+                for j, s in enumerate(sensitivity.unbind(dim=1)):
+                    rows[:, j].addcmul_(s[:, start:end] @ s[:, :end].mT, gram)
         return total
 
     def jacobian(self) -> Tensor:
@@ -95,11 +95,11 @@ class Linearisation:
     def push_forward(self, direction: Tensor) -> Tensor:
         """Return J u, (k, n_out n), of directions u (k, d)."""
         moved = torch.zeros_like(self._inputs[0])
-        for own, (inputs, (kernel, _), slope) in zip(
+        for (dW, db), (inputs, (kernel, _), slope) in zip(
             self._unpack(direction), self._parts(), strict=True
         ):
             # ∂z = a ∂W + ∂b + ∂a W, then ∂a = φ'(z) ∂z
-            moved = (torch.baddbmm(own[1][:, None], inputs, own[0]) + moved @ kernel) * slope
+            moved = (torch.baddbmm(db[:, None], inputs, dW) + moved @ kernel) * slope
         return moved.mT.reshape(len(direction), -1)
 
     def _parts(self) -> Iterator[tuple[Tensor, tuple[Tensor, Tensor], Tensor]]:

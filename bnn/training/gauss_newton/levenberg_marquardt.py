@@ -15,6 +15,7 @@ from bnn._progress import progress_bar
 from bnn._validation import Floats, Ints
 from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
+from safe_files.help_page import see
 
 _DAMPING = 1e-2
 _LEAST_DAMPING = 1e-8
@@ -54,7 +55,7 @@ def late_members(late: int, n_members: int, iterations: int) -> str:
     return (
         f"{members} did not converge within {iterations} Gauss-Newton iterations, and may be "
         "inaccurate where there are few data: allow more iterations, take the logarithm of a "
-        "skewed input, or use GPRegressor, which needs no training"
+        f"skewed input, or use GPRegressor, which needs no training; {see('warnings')}"
     )
 
 

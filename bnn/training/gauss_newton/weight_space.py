@@ -190,8 +190,8 @@ def fit_weights(
         inputs = tensor(X if X.ndim == 2 else X[members])
         targets = tensor(y[members])
         centres = tensor(anchors[members])
-        own = tensor(noise if noise.ndim == 2 else noise[members])
-        return [WeightFit(architecture, inputs, targets, own, prior, centres)]
+        covariances = tensor(noise if noise.ndim == 2 else noise[members])
+        return [WeightFit(architecture, inputs, targets, covariances, prior, centres)]
 
     n_entries = y[0].size * architecture.n_weights
     return fit_members(problem, start, n_entries, rule, device, progress)

@@ -17,7 +17,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GPRegressor, VanillaEnsemble, load
-from bnn.storage.values import NotStored, kept, plain, restored
+from bnn.storage.values import NotStored, as_stored, plain, restored
 from tests.bnn.small import small
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
@@ -321,4 +321,4 @@ def test_a_seed_goes_on_after_it_was_stored():
     "value", [print, np.random.default_rng(0), bnn.GaussianProcessPrior(lambda X: X[:, 0]), {1, 2}]
 )
 def test_what_no_file_holds_is_replaced_by_its_name(value):
-    assert kept(value) == NotStored(type(value).__name__)
+    assert as_stored(value) == NotStored(type(value).__name__)

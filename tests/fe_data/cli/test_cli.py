@@ -13,14 +13,14 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 ROOT = Path(__file__).parents[3]
 QUICK = ["--count", "4", "--increments", "4", "--jobs", "2"]
 
 
-def run(capsys, *arguments, cell=None):
-    code = main([str(argument) for argument in arguments], simulator=cell or AnalyticCell())
+def run(capsys, *arguments, rve=None):
+    code = main([str(argument) for argument in arguments], simulator=rve or AnalyticRVE())
     return code, *capsys.readouterr()
 
 
@@ -43,14 +43,14 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
 
 
 def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
-    def cell(inputs, seed, settings):
-        found = AnalyticCell()(inputs, seed, settings)
+    def rve(inputs, seed, settings):
+        found = AnalyticRVE()(inputs, seed, settings)
         found.info["warning"] = "b_eff extrapolates"
         return found
 
     options = ["--strain", "0.02", "--n-fibres", "7", "--E-m", "70", "--seed", "5"]
     command = ["generate", "test_uniform", "--out", tmp_path, *QUICK, *options]
-    code, out, _ = run(capsys, *command, cell=cell)
+    code, out, _ = run(capsys, *command, rve=rve)
     assert code == 0
     assert "4 samples have a warning (first: sample 0, b_eff extrapolates)" in out
     config = json.loads((tmp_path / storage.CONFIG).read_text())
@@ -62,10 +62,10 @@ def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
 
 
 def test_failed_samples_give_exit_code_1(tmp_path, capsys):
-    def cell(*_):
+    def rve(*_):
         raise ArithmeticError("no solution")
 
-    code, out, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, cell=cell)
+    code, out, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, rve=rve)
     assert code == 1
     assert "60 failed" in out
     assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
@@ -181,7 +181,7 @@ def test_results_show_no_control_characters(tmp_path, capsys):
 
 def start(folder):
     """Generate 30 samples in a process group of its own, slowly."""
-    command = [sys.executable, "-m", "tests.fe_data.analytic_cell", "generate", "train_uniform"]
+    command = [sys.executable, "-m", "tests.fe_data.analytic_rve", "generate", "train_uniform"]
     return subprocess.Popen(
         [*command, "--out", str(folder), "--increments", "4", "--jobs", "2", "--count", "30"],
         cwd=ROOT,

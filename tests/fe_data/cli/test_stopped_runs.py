@@ -26,7 +26,7 @@ from fe_data import (
 from fe_data.__main__ import main
 
 PLASTIC = Inputs(0.3, 400.0, 0.0, 1.0)  # perfectly plastic: the limit load is about 1.2 σ_y
-CELL = Settings(n_fibres=2, resolution=2.5, increments=20)
+RVE = Settings(n_fibres=2, resolution=2.5, increments=20)
 PULL = Loading((None, None, None), (2000.0, 0.0, 0.0))
 SMALL = ["--vf", "0.3", "--n-fibres", "2", "--resolution", "2.5", "--increments", "20"]
 PAPER = [*SMALL, "--E-f", "400", "--b-m", "0", "--c-m", "1"]
@@ -196,7 +196,7 @@ def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys,
 
 FIBRES = Microstructure([[0.3, 0.3], [0.7, 0.7]], [0.2, 0.2])
 SOLVERS = {
-    "fast": lambda **options: solve_rve(PLASTIC, CELL, PULL, seed=0, silent=True, **options),
+    "fast": lambda **options: solve_rve(PLASTIC, RVE, PULL, seed=0, silent=True, **options),
     "general": lambda **options: solve_composite(
         named_phases("glass_epoxy"),
         FIBRES,
@@ -244,7 +244,7 @@ def test_fields_of_a_part_have_its_mean_stress():
 def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
     monkeypatch.setattr("fe_data.path_following.Follower._newton", lambda *_: None)
     with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
-        solve_rve(PLASTIC, CELL, seed=0, silent=True)
+        solve_rve(PLASTIC, RVE, seed=0, silent=True)
 
 
 ELASTIC = """

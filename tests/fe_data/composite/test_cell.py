@@ -194,7 +194,7 @@ def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
     cell = composite_cell(CARBON, TWO_FIBRES, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
     follower = Follower(IncrementalCell(cell), 1e-10)
-    follower.begin(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0])
+    follower.begin(Loading((0.01, None, None, 0.01, 0.01, None)).segments(1)[0])
     follower.advance(0.5)
     residuals = np.array(follower.residuals)
     assert residuals[0] > 1e-3
@@ -311,7 +311,7 @@ def test_a_path_is_followed_in_smaller_steps_and_given_up():
     """Perfect plasticity: a mean stress beyond the limit load has no equilibrium."""
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": 400.0})
     phases = Phases(matrix, Material(Isotropic(400.0, 0.25)))
-    with pytest.raises(ConvergenceError, match="of part 1 of the path"):
+    with pytest.raises(ConvergenceError, match="of segment 1 of the path"):
         small(phases, Loading((None,) * 3, (5000.0, 0.0, 0.0)), increments=1)
 
 

@@ -1,4 +1,4 @@
-"""The dataset folder of eight analytic cells that tests damage, and how to make and read one."""
+"""The dataset folder of eight analytic RVEs that tests damage, and how to make and read one."""
 
 import json
 import shutil
@@ -8,16 +8,16 @@ import pytest
 from fe_data.dataset import generate, storage
 from fe_data.dataset.design import named_design
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 SETTINGS = Settings(increments=10)
 DESIGN = named_design("train_beta", 3, count=8)
 RECORD = "records/0000/0000006.npz"
 
 
-def make(folder, cell=None, design=DESIGN, settings=SETTINGS, **options):
+def make(folder, rve=None, design=DESIGN, settings=SETTINGS, **options):
     options = {"jobs": 2, "silent": True, **options}
-    return generate.generate(design, settings, folder, simulator=cell or AnalyticCell(), **options)
+    return generate.generate(design, settings, folder, simulator=rve or AnalyticRVE(), **options)
 
 
 def table(folder):

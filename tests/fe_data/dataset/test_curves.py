@@ -36,7 +36,7 @@ def write(folder, folder_of_reference):
     np.savez_compressed(DATASETS / SHIPPED, **single)
 
 
-def test_workers_give_curves_and_properties_of_the_same_cells_to_the_last_bit(tmp_path):
+def test_workers_give_curves_and_properties_of_the_same_rves_to_the_last_bit(tmp_path):
     design = named_design("train_beta", 5, count=2)
     summary = generate(design, SMALL, tmp_path, jobs=2, silent=True)
     assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}

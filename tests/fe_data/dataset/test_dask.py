@@ -17,7 +17,7 @@ from fe_data.dataset import executors, generate, storage
 from fe_data.dataset.design import Design, named_design
 from fe_data.dataset.generate import GenerationError
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 pytest.importorskip("distributed")
 SETTINGS = Settings(increments=4)
@@ -68,8 +68,8 @@ def cluster(folder, workers):
             process.wait()
 
 
-def make(folder, address=None, cell=None, **options):
-    options |= {"dask": address, "simulator": cell or AnalyticCell(), "silent": True}
+def make(folder, address=None, rve=None, **options):
+    options |= {"dask": address, "simulator": rve or AnalyticRVE(), "silent": True}
     return generate.generate(DESIGN, SETTINGS, folder, **options)
 
 
@@ -84,9 +84,9 @@ def undisturbed(tmp_path_factory):
 def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     seed = DESIGN.sample(5).seed
     with cluster(tmp_path, workers=2) as (_, address):
-        killing = AnalyticCell(killing_once=(seed, tmp_path / "killed"))
+        killing = AnalyticRVE(killing_once=(seed, tmp_path / "killed"))
         make(tmp_path / "disturbed", address, killing)
-        killing = AnalyticCell(killing=frozenset({seed}))
+        killing = AnalyticRVE(killing=frozenset({seed}))
         summary = make(tmp_path / "blamed", address, killing)
     assert (tmp_path / "killed").exists()
     assert (tmp_path / "disturbed" / storage.TABLE).read_bytes() == undisturbed
@@ -123,17 +123,17 @@ def test_a_lost_scheduler_is_one_sentence_and_a_folder_to_resume(tmp_path, undis
     waiting_for = DESIGN.sample(6).seed
     reached = tmp_path / "reached"
 
-    def cell(inputs, seed, settings):
+    def rve(inputs, seed, settings):
         if seed == waiting_for:
             reached.touch()
             time.sleep(2)
-        return AnalyticCell()(inputs, seed, settings)
+        return AnalyticRVE()(inputs, seed, settings)
 
     with cluster(tmp_path, workers=1) as (scheduler, address):
         end = (reached, scheduler)
         threading.Thread(target=_kill_when, args=end, daemon=True).start()
         with pytest.raises(GenerationError) as stop:
-            make(tmp_path / "data", address, cell)
+            make(tmp_path / "data", address, rve)
     done = len(list((tmp_path / "data").rglob("*.npz")))
     lost = f"the connection to the Dask scheduler is lost: {done} of 12 samples are in"
     assert lost in str(stop.value)

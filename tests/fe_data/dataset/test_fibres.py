@@ -1,11 +1,12 @@
-"""Given fibres in files, and datasets whose cells have them."""
+"""Given fibres in files, and datasets whose RVEs have them."""
 
 import numpy as np
 import pytest
 
 from fe_data import Settings, generate, load_table, verify
 from fe_data.dataset import record, storage
-from fe_data.dataset.design import design_from_file, microstructures_from_file
+from fe_data.dataset.design import design_from_file
+from fe_data.dataset.fibre_file import microstructures_from_file
 from fe_data.files.csv_rows import TableError
 from fe_data.mechanics.results import RVEResult
 from fe_data.schema import required_outputs

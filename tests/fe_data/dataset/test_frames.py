@@ -9,7 +9,7 @@ from fe_data import Curves, Table, TableError, generate, load_curves, load_table
 from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.storage import TABLE
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 pd = pytest.importorskip("pandas")
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets" / "test_uniform.csv"
@@ -21,8 +21,8 @@ def folder(tmp_path_factory):
     """A dataset folder, one of whose four samples failed."""
     made = tmp_path_factory.mktemp("data")
     failing = frozenset({DESIGN.sample(1).seed})
-    cell = AnalyticCell(failing=failing | {retry_seed(DESIGN.sample(1).seed)})
-    generate(DESIGN, Settings(increments=10), made, simulator=cell, silent=True)
+    rve = AnalyticRVE(failing=failing | {retry_seed(DESIGN.sample(1).seed)})
+    generate(DESIGN, Settings(increments=10), made, simulator=rve, silent=True)
     return made
 
 

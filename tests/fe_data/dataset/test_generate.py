@@ -21,7 +21,7 @@ from fe_data.dataset.verify import verify
 from fe_data.errors import MeshError
 from fe_data.mechanics import rve
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 from tests.fe_data.dataset.conftest import DESIGN, SETTINGS, make, table
 
 
@@ -34,7 +34,7 @@ def test_table_and_records_hold_what_the_simulator_gave_to_the_last_bit(tmp_path
     loaded = load_table(tmp_path / storage.TABLE)
     for row, index in enumerate(loaded.index.tolist()):
         sample = DESIGN.sample(index)
-        result = AnalyticCell()(sample.inputs, sample.seed, SETTINGS)
+        result = AnalyticRVE()(sample.inputs, sample.seed, SETTINGS)
         assert loaded.outputs[row].tolist() == list(result.effective.values())
         assert loaded.inputs[row].tolist() == list(vars(sample.inputs).values())
         data = storage.record_path(tmp_path, index).read_bytes()
@@ -54,7 +54,7 @@ def test_table_and_records_hold_what_the_simulator_gave_to_the_last_bit(tmp_path
 
 def test_a_failure_is_retried_with_another_microstructure_and_recorded(tmp_path):
     seed = DESIGN.sample(2).seed
-    summary = make(tmp_path, AnalyticCell(failing=frozenset({seed})))
+    summary = make(tmp_path, AnalyticRVE(failing=frozenset({seed})))
     assert summary.counts == {"ok": 7, "retried": 1, "failed": 0}
     loaded = load_table(tmp_path / storage.TABLE)
     assert loaded.status[2] == "retried"
@@ -68,31 +68,31 @@ def test_a_failure_is_retried_with_another_microstructure_and_recorded(tmp_path)
 
 def test_a_sample_that_fails_twice_has_empty_outputs_and_two_reasons(tmp_path):
     seed = DESIGN.sample(2).seed
-    cell = AnalyticCell(failing=frozenset({seed, retry_seed(seed)}))
-    assert make(tmp_path, cell).counts["failed"] == 1
+    simulator = AnalyticRVE(failing=frozenset({seed, retry_seed(seed)}))
+    assert make(tmp_path, simulator).counts["failed"] == 1
     assert table(tmp_path).decode().splitlines()[3].endswith(",,,,,,failed")
     assert load_table(tmp_path / storage.TABLE).failed.tolist() == [2]
     assert len(failures(tmp_path)) == 2
     assert verify(tmp_path)[0] == []
-    assert make(tmp_path, cell).simulated == 0
+    assert make(tmp_path, simulator).simulated == 0
     assert make(tmp_path, retry_failed=True).simulated == 1
     assert not (tmp_path / storage.FAILURES).exists()
 
 
-def test_a_cell_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_path):
-    def cell(inputs, seed, settings):
-        result = AnalyticCell()(inputs, seed, settings)
+def test_an_rve_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_path):
+    def simulator(inputs, seed, settings):
+        result = AnalyticRVE()(inputs, seed, settings)
         if inputs == DESIGN.sample(3).inputs:
             del result.effective["b_eff_MPa"], result.effective["c_eff"]
             result.info["warning"] = "no hardening curve to fit"
         return result
 
-    summary = make(tmp_path, cell, jobs=1)
+    summary = make(tmp_path, simulator, jobs=1)
     assert summary.counts == {"ok": 7, "retried": 0, "failed": 0, "unfitted": 1}
     assert set(summary.warnings) == {3}
     frame = pd.read_csv(tmp_path / storage.TABLE, float_precision="round_trip")
     sample = DESIGN.sample(3)
-    expected = AnalyticCell()(sample.inputs, sample.seed, SETTINGS).effective
+    expected = AnalyticRVE()(sample.inputs, sample.seed, SETTINGS).effective
     assert frame.loc[3, ["b_eff_MPa", "c_eff"]].isna().all()
     for name in ("E_eff_GPa", "nu_eff", "p_sigma"):
         assert frame.loc[3, name] == expected[name]
@@ -105,7 +105,7 @@ def test_a_cell_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_pa
 
 def test_an_unexpected_error_is_recorded_and_its_sample_made_again(tmp_path, undisturbed):
     """The cause may be the machine."""
-    make(tmp_path, AnalyticCell(raising=(DESIGN.sample(4).seed, TypeError("a library"))))
+    make(tmp_path, AnalyticRVE(raising=(DESIGN.sample(4).seed, TypeError("a library"))))
     assert "unexpected TypeError in _misbehave, line" in failures(tmp_path)[0]
     assert make(tmp_path).simulated == 1
     assert table(tmp_path) == undisturbed
@@ -150,8 +150,8 @@ def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
 
 def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, undisturbed):
     folder = tmp_path / "data"
-    cell = AnalyticCell(killing_once=(DESIGN.sample(3).seed, tmp_path / "killed"))
-    summary = make(folder, cell)
+    simulator = AnalyticRVE(killing_once=(DESIGN.sample(3).seed, tmp_path / "killed"))
+    summary = make(folder, simulator)
     assert (tmp_path / "killed").exists()
     assert summary.counts["ok"] == 8
     assert table(folder) == undisturbed
@@ -159,7 +159,7 @@ def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, undisturb
 
 def test_a_sample_that_kills_its_worker_is_blamed_and_retried_alone(tmp_path):
     seed = DESIGN.sample(0).seed
-    summary = make(tmp_path, AnalyticCell(killing=frozenset({seed})))
+    summary = make(tmp_path, AnalyticRVE(killing=frozenset({seed})))
     assert summary.counts == {"ok": 7, "retried": 1, "failed": 0}
     assert failures(tmp_path)[0] == (
         f"0,1,{seed},retried,the worker process died of SIGKILL: usually the memory is full; "
@@ -198,7 +198,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
     monkeypatch.setattr(record, "write_atomic", interrupted_after_two)
     with pytest.raises(GenerationInterrupted, match="interrupted: 2 of 8 samples are in"):
-        make(tmp_path, AnalyticCell(seconds=0.1))
+        make(tmp_path, AnalyticRVE(seconds=0.1))
     monkeypatch.undo()
     assert make(tmp_path).simulated == 6
     assert table(tmp_path) == undisturbed
@@ -212,12 +212,12 @@ def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
 
 
 def test_an_output_that_is_not_finite_is_a_failure(tmp_path):
-    def cell(inputs, seed, settings):
-        result = AnalyticCell()(inputs, seed, settings)
+    def simulator(inputs, seed, settings):
+        result = AnalyticRVE()(inputs, seed, settings)
         result.effective["c_eff"] = np.nan
         return result
 
-    make(tmp_path, cell, jobs=1, design=named_design("train_beta", 3, count=1))
+    make(tmp_path, simulator, jobs=1, design=named_design("train_beta", 3, count=1))
     assert b"nan" not in table(tmp_path)
     assert "c_eff = nan is not finite" in failures(tmp_path)[0]
 
@@ -240,9 +240,9 @@ MACHINE = {
 
 @pytest.mark.parametrize("library", MACHINE)
 def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, library):
-    cell = AnalyticCell(raising=(DESIGN.sample(3).seed, MACHINE[library]))
+    simulator = AnalyticRVE(raising=(DESIGN.sample(3).seed, MACHINE[library]))
     reason = "stopped: out of memory.*run the same command again to continue"
     with pytest.raises(GenerationError, match=reason):
-        make(tmp_path, cell)
+        make(tmp_path, simulator)
     assert not storage.record_path(tmp_path, 3).exists()
     assert make(tmp_path).counts["ok"] == 8

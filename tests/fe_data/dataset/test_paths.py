@@ -6,14 +6,15 @@ import pytest
 from fe_data.dataset import record, storage
 from fe_data.dataset.collection import fit_warning
 from fe_data.dataset.curves import load_curves
-from fe_data.dataset.design import loadings_from_file, named_design
+from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
+from fe_data.dataset.loading_file import loadings_from_file
 from fe_data.dataset.table import load_inputs, load_table
 from fe_data.dataset.verify import verify
 from fe_data.files.csv_rows import TableError
 from fe_data.loading import Loading
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 SETTINGS = Settings(increments=10)
 DESIGN = named_design("train_beta", 3, count=5)
@@ -21,7 +22,7 @@ PATHS = [Loading([(x, None, None), (0.02, None, None)], increments=(3, 7)) for x
 
 
 def make(folder, loading=PATHS, **options):
-    options = {"jobs": 1, "silent": True, "simulator": AnalyticCell(), **options}
+    options = {"jobs": 1, "silent": True, "simulator": AnalyticRVE(), **options}
     return generate(DESIGN, SETTINGS, folder, loading=loading, **options)
 
 

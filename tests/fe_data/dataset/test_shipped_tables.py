@@ -24,8 +24,8 @@ REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 
 
 DRAWN = ("test_uniform", "train_uniform", "train_beta")
-CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"reference": "reference_rves.csv.gz"}
-FILES = [(name, file, 1) for name, file in CELLS.items()]
+RVES = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"reference": "reference_rves.csv.gz"}
+FILES = [(name, file, 1) for name, file in RVES.items()]
 FILES += [(name, f"draws/{name}.csv", 24) for name in DRAWN]
 
 
@@ -55,16 +55,16 @@ def reference():
     return load_statistics(SHIPPED / "reference.csv")
 
 
-def test_the_reference_is_that_of_its_cells(reference):
-    cells = replicate_statistics(shipped_table(CELLS["reference"]))
-    assert (reference.X == cells.X).all()
+def test_the_reference_is_that_of_its_rves(reference):
+    rves = replicate_statistics(shipped_table(RVES["reference"]))
+    assert (reference.X == rves.X).all()
     assert reference.group.tolist() == list(range(200))
     assert (reference.count == 50).all()
     for name in ("mean", "std", "standard_error"):
-        expected = getattr(cells, name)
+        expected = getattr(rves, name)
         np.testing.assert_allclose(getattr(reference, name), expected, rtol=1e-8, atol=1e-12)
-    scale = cells.std[:, :, None] * cells.std[:, None]
-    assert (np.abs(reference.covariance - cells.covariance) <= 1e-8 * scale + 1e-20).all()
+    scale = rves.std[:, :, None] * rves.std[:, None]
+    assert (np.abs(reference.covariance - rves.covariance) <= 1e-8 * scale + 1e-20).all()
 
 
 def test_the_reference_lies_within_the_bounds_of_mechanics(reference):
@@ -101,21 +101,21 @@ def test_the_last_row_is_simulated_again(name, file, draws):
 @pytest.mark.slow
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
 def test_bias_against_the_published_tables(tmp_path):
-    """As many cells an input as were published: the means agree although the fibres lie elsewhere.
+    """As many RVEs an input as were published: the means agree although the fibres lie elsewhere.
 
-    With the published scatter, the standard error of a mean bias over 91 pairs of cells is 0.2 % of
+    With the published scatter, the standard error of a mean bias over 91 pairs of RVEs is 0.2 % of
     b and of c, 0.04 % of E and 0.015 % of nu.
     """
     path = REFERENCE / "replicates_10.csv"
-    generate(design_from_file(path), Settings(), tmp_path / "cells", jobs=2, silent=True)
-    comparison = compare(load_table(tmp_path / "cells" / "dataset.csv"), load_table(path))
+    generate(design_from_file(path), Settings(), tmp_path / "rves", jobs=2, silent=True)
+    comparison = compare(load_table(tmp_path / "rves" / "dataset.csv"), load_table(path))
     limits = [0.010, 0.010, 0.002, 0.0005, 0.04]  # b, c, E, nu, p
     assert (np.abs(comparison.bias) < limits).all(), comparison.bias
     ratio = np.divide(*comparison.scatter[:, :4])
     assert ((ratio > 1 / 1.5) & (ratio < 1.5)).all(), ratio
 
 
-def test_the_card_says_how_many_test_cells_are_out_of_distribution():
+def test_the_card_says_how_many_test_rves_are_out_of_distribution():
     share, low, high = outside(SHIPPED)
     words = f"{share:.0%}".replace("%", " %"), f"`train_beta`, {low:.3f}–{high:.3f}."
     line = next(line for line in CARD.read_text().splitlines() if words[1] in line)
@@ -131,8 +131,8 @@ def outside(folder):
     return np.mean((of_test < low) | (of_test > high)), low, high
 
 
-def test_the_card_says_how_cells_scatter_and_how_well_the_reference_is_known(reference):
-    """Smallest and largest deviation of cells, largest error of means."""
+def test_the_card_says_how_rves_scatter_and_how_well_the_reference_is_known(reference):
+    """Smallest and largest deviation of RVEs, largest error of means."""
     card = " ".join(CARD.read_text(encoding="utf-8").split())
     names = required_outputs()
     for name, unit in (("b_eff_MPa", "MPa"), ("E_eff_GPa", "GPa")):

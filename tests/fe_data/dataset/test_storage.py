@@ -8,7 +8,7 @@ from fe_data.dataset import record, storage
 from fe_data.dataset.design import named_design
 from fe_data.dataset.storage import FolderLockedError
 from fe_data.settings import Settings
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 from tests.fe_data.dataset.conftest import DESIGN, RECORD, SETTINGS, make, sealed, table
 
 
@@ -47,7 +47,7 @@ def test_a_folder_in_place_of_the_table_is_kept_and_said_before_any_work(made):
     (made / storage.TABLE).mkdir()
     (made / storage.TABLE / "mine.txt").write_text("mine")
     with pytest.raises(IsADirectoryError, match="has this name, move it away"):
-        make(made, AnalyticCell(raising=(DESIGN.sample(6).seed, OSError())))
+        make(made, AnalyticRVE(raising=(DESIGN.sample(6).seed, OSError())))
     assert (made / storage.TABLE / "mine.txt").read_text() == "mine"
 
 

@@ -12,7 +12,7 @@ import pytest
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.verify import verify
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 from tests.fe_data.dataset.conftest import DESIGN, RECORD, make, sealed, table
 from tests.limits import limited
 
@@ -132,7 +132,7 @@ def test_records_behind_a_link_are_not_replaced(made):
 
 def test_a_folder_of_an_older_version_has_no_checksum_of_its_failures(tmp_path):
     seeds = frozenset({DESIGN.sample(2).seed, retry_seed(DESIGN.sample(2).seed)})
-    make(tmp_path, AnalyticCell(failing=seeds))
+    make(tmp_path, AnalyticRVE(failing=seeds))
     path = tmp_path / storage.PROVENANCE
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if "failures_sha256" not in line))
@@ -149,7 +149,7 @@ def test_a_kill_between_two_tables_leaves_a_folder_that_the_same_command_finishe
     write = record.write_atomic
     for killed in (storage.PROVENANCE, storage.TABLE):
         folder = tmp_path / killed
-        make(folder, AnalyticCell(failing=seeds))
+        make(folder, AnalyticRVE(failing=seeds))
 
         def killed_before(path, data, last=killed):
             if path.name == last:

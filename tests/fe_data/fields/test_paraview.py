@@ -45,7 +45,7 @@ def read(path):
 
 @pytest.fixture(scope="module", params=["compiled", "dolfinx"])
 def solved(request, tmp_path_factory):
-    """A cell on a cyclic path, by each solver, and the steps of its file."""
+    """An RVE on a cyclic path, by each solver, and the steps of its file."""
     rve = solve_rve(INPUTS, SMALL, CYCLE, seed=1, solver=request.param, keep_steps=True)
     path = tmp_path_factory.mktemp("fields") / "c.xdmf"
     save_fields(rve, path)

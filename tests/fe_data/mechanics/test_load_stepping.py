@@ -121,7 +121,7 @@ def test_a_pattern_moved_or_turned_with_its_loading_has_the_same_properties(plas
 
 
 def test_prescribed_stress_finds_the_strain(plastic_rve):
-    """Driving the mean stress to where the strain-driven cell ended gives its strain back."""
+    """Driving the mean stress to where the strain-driven RVE ended gives its strain back."""
     end = plastic_rve.history["stress"][-1]
     loading = Loading((None, None, None), (end[0], 0.0, 0.0))
     again = solve_rve(INPUTS, SMALL, loading, microstructure=plastic_rve.microstructure, fit=False)

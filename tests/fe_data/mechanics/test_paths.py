@@ -13,7 +13,7 @@ from fe_data.mechanics.properties import moduli
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import HardeningTable, Inputs, Settings
 
-MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the cell
+MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the RVE
 MU, KAPPA = moduli(1e5, 0.3)
 A = 400.0
 B = 400.0

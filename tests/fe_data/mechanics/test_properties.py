@@ -64,7 +64,7 @@ def test_the_modulus_across_the_fibres_is_found_whatever_the_other_constants_are
     [(100.0, 0.3, 0.25, 600.0, False), (3.5, 0.35, 0.2, 72.0, True)],
     ids=["the paper's", "glass in epoxy"],
 )
-def test_a_cell_that_is_not_isotropic_warns(E_m, nu_m, nu_f, E_f, differs):
+def test_an_rve_that_is_not_isotropic_warns(E_m, nu_m, nu_f, E_f, differs):
     phases = Settings(6, resolution=2.0, increments=8, E_m_GPa=E_m, nu_m=nu_m, nu_f=nu_f)
     phases = dataclasses.replace(phases, sigma_y0_MPa=4 * E_m)
     rve = solve_rve(Inputs(0.3, E_f, 400.0, 0.4), phases, seed=0, silent=True)

@@ -18,7 +18,7 @@ from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.schema import INPUT_BOUNDS, required_outputs
 from fe_data.settings import Inputs, Settings
 
-CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
+RVE = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
 INPUTS = Inputs(0.25, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=5, increments=30)
 COARSE = replace(SMALL, n_fibres=2, resolution=2.0)
@@ -29,7 +29,7 @@ COARSE = replace(SMALL, n_fibres=2, resolution=2.0)
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
-    assert main(["rve", *CELL, "--out", str(tmp_path), "--xdmf"]) == 0
+    assert main(["rve", *RVE, "--out", str(tmp_path), "--xdmf"]) == 0
     said = capsys.readouterr().out
     result = json.loads((tmp_path / "result.json").read_text())
     assert set(required_outputs()) <= set(result["effective"]) <= set(schema.output_names())
@@ -45,12 +45,12 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_file_of_a_user_stays_beside_an_earlier_result_too(tmp_path, capsys, earlier):
-    """The result alone does not tell who wrote the other files; no cell is solved in vain."""
+    """The result alone does not tell who wrote the other files; no RVE is solved in vain."""
     if earlier:
         result = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}
         (tmp_path / "result.json").write_text(json.dumps(result))
     (tmp_path / "fields.bin").write_bytes(b"mine")
-    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
+    assert main(["rve", *RVE, "--out", str(tmp_path)]) == 2
     assert "fields.bin was not written by `rve`: give another --out" in capsys.readouterr().err
     assert (tmp_path / "fields.bin").read_bytes() == b"mine"
 
@@ -67,7 +67,7 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
 ):
     """Nothing is missing where a path was asked for and not its properties: the exit code is 0."""
     small = ["--n-fibres", "2", "--resolution", "2", "--increments", "4", "--out", str(tmp_path)]
-    assert main(["rve", *CELL, *small, *options]) == code
+    assert main(["rve", *RVE, *small, *options]) == code
     assert "E_eff" in capsys.readouterr().out
     text = (tmp_path / "result.json").read_text()
     assert "NaN" not in text
@@ -82,7 +82,7 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
 
 @pytest.mark.parametrize("vf", [0.0, 0.25])
 def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
-    """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
+    """Those of the matrix for an RVE without fibres, else those of a path that stays elastic."""
     inputs = replace(INPUTS, vf=vf)
     settings = replace(SMALL, strain=0.3, sigma_y0_MPa=1.0, increments=10)
     found = solve_rve(inputs, settings, seed=1)
@@ -97,7 +97,7 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
 @pytest.mark.parametrize(
     "corner", [(0, 0, 0, 0), (1, 1, 0, 0), (1, 0, 1, 0), (1, 1, 1, 1)], ids=str
 )
-def test_cells_of_the_designs_do_not_extrapolate(corner):
+def test_rves_of_the_designs_do_not_extrapolate(corner):
     """At corners of the box b changes by 13 % at most; 20 % are reported."""
     inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
     found = solve_rve(Inputs(*inputs), replace(SMALL, increments=50), seed=1)
@@ -120,7 +120,7 @@ def microstructure(rows):
         "--microstructure {}/fibres.csv",
     ],
 )
-def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
+def test_a_result_on_disk_gives_the_same_rve_in_python(tmp_path, options):
     """Given fibres are those of the file, whose area is the volume fraction."""
     fibres = "\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in GIVEN)])
     (tmp_path / "fibres.csv").write_text(fibres)
@@ -129,8 +129,8 @@ def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
     words = options.replace("{}", str(tmp_path)).split()
     law = [] if "table" in options else ["--b-m", "400", "--c-m", "0.4"]
     command = ["rve", "--E-f", "400", *law, "--increments", "8", "--resolution", "3"]
-    assert main([*command, *words, "--out", str(tmp_path / "cell")]) in (0, 1)
-    result = json.loads((tmp_path / "cell" / "result.json").read_text())
+    assert main([*command, *words, "--out", str(tmp_path / "rve")]) in (0, 1)
+    result = json.loads((tmp_path / "rve" / "result.json").read_text())
     given = "--microstructure" in words
     if given:
         assert result["fibres"] == GIVEN

@@ -1,4 +1,4 @@
-"""Sets of cells with paths of their own."""
+"""Sets of RVEs with paths of their own."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ from fe_data.dataset.record import encode
 from fe_data.dataset.storage import record_path
 from fe_data.paths.__main__ import largest_difference, main
 from fe_data.paths.design import PATH_SETS
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 SETTINGS = Settings(increments=4)
 DESIGN = named_design("noise", 3, count=2, replicates=3)
@@ -36,9 +36,9 @@ SMALL = Paths(
 ARRAYS = {name: getattr(SMALL, name) for name in ("inputs", "strain", "stress")}
 
 
-def make(folder, loading=RAMP, design=DESIGN, **cell):
-    cells = {"simulator": AnalyticCell(**cell), "silent": True}
-    return generate(design, SETTINGS, folder, loading=loading, **cells)
+def make(folder, loading=RAMP, design=DESIGN, **rve):
+    rves = {"simulator": AnalyticRVE(**rve), "silent": True}
+    return generate(design, SETTINGS, folder, loading=loading, **rves)
 
 
 def test_a_folder_gives_the_curves_of_each_input_and_microstructure_without_rest(tmp_path):
@@ -124,7 +124,7 @@ def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardeni
     inputs[:, 2:] = (0.0, 1.0) if hardening is TABLE else (400.0, 0.02)
     design = replace(DESIGN, inputs=inputs)
     folder = tmp_path / "folder"
-    generate(design, settings, folder, loading=RAMP, simulator=AnalyticCell(), silent=True)
+    generate(design, settings, folder, loading=RAMP, simulator=AnalyticRVE(), silent=True)
     paths = collect_paths(folder)
     settings = replace(settings, min_spacing=1.14)  # the default in sparse microstructures
     assert paths.settings == settings
@@ -190,7 +190,7 @@ def test_the_difference_is_over_the_spread_and_only_of_the_same_inputs():
 
 
 @pytest.mark.slow
-def test_the_first_cells_of_a_set_are_simulated_again(tmp_path, capsys):
+def test_the_first_rves_of_a_set_are_simulated_again(tmp_path, capsys):
     arguments = ["random", "--out", str(tmp_path), "--jobs", "2", "--count", "2"]
     assert main(arguments) == 0
     said = capsys.readouterr().out

@@ -55,7 +55,7 @@ def afresh(content):
     return list(map(afresh, content)) if isinstance(content, list) else np.array(content.tolist())
 
 
-def cells(name, sizes=None):
+def rves(name, sizes=None):
     """Inputs and outputs (n, 9) of a design, the groups cut to these sizes."""
     design = named_design(name)
     x = design.inputs
@@ -81,7 +81,7 @@ def published(tmp_path):
     folder = tmp_path / "published"
     folder.mkdir()
     for file, name in FILES.items():
-        table = cells(name, SIZES.get(name))
+        table = rves(name, SIZES.get(name))
         content = plain(table[:, :4], table[:, 4:])
         if name in SIZES:
             content = grouped(np.split(table, np.cumsum(SIZES[name])[:-1]))
@@ -94,7 +94,7 @@ def test_published_files_become_the_tables_of_their_designs(published, tmp_path)
     assert main(["import-published", str(published), str(out)]) == 0
     for name in FILES.values():
         table = load_table(out / f"{name}.csv")
-        expected = cells(name, SIZES.get(name))
+        expected = rves(name, SIZES.get(name))
         np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), expected)
         sizes = SIZES.get(name, [1] * len(expected))
         np.testing.assert_array_equal(table.group, np.repeat(np.arange(len(sizes)), sizes))
@@ -241,7 +241,7 @@ def test_the_published_files_themselves(tmp_path):
     assert main(["import-published", str(folder), str(tmp_path)]) == 0
     tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
     assert {path.stem for path in tmp_path.iterdir()} == {*tables, "noise"}
-    assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 cells each
+    assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 RVEs each
     for name, reference in tables.items():
         expected = load_table(REFERENCE / f"{reference}.csv")
         table = load_table(tmp_path / f"{name}.csv")

@@ -11,7 +11,7 @@ from fe_data import HardeningTable, Settings, generate, load_table
 from fe_data.__main__ import main
 from fe_data.dataset import storage
 from fe_data.dataset.design import Design
-from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.analytic_rve import AnalyticRVE
 
 TABLE = HardeningTable([0.0, 0.02, 0.1], [400.0, 460.0, 500.0])
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=10, hardening=TABLE)
@@ -33,10 +33,10 @@ def test_a_table_that_is_none_is_refused_also_in_a_file(tmp_path, capsys, strain
     file = tmp_path / "table.csv"
     rows = [f"{p},{s}" for p, s in zip(strain, stress, strict=True)]
     file.write_text("\n".join(["plastic_strain,stress_MPa", *rows]), encoding="utf-8")
-    command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "cell")]
+    command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "rve")]
     assert main([*command, "--hardening", f"table:{file}"]) == 2
     assert f"Invalid value for '--hardening': {file}, " in capsys.readouterr().err
-    assert not (tmp_path / "cell").exists()
+    assert not (tmp_path / "rve").exists()
 
 
 def test_the_first_row_is_the_initial_yield_stress():
@@ -51,7 +51,7 @@ def test_a_dataset_is_of_one_table(tmp_path):
     """Its numbers are part of what names the samples, and the folder is taken up again by them."""
     rows = np.array([[0.2, 400.0, 0.0, 1.0], [0.3, 300.0, 0.0, 1.0]])
     design = Design("inputs", 0, rows, np.arange(2))
-    options = {"simulator": AnalyticCell(), "silent": True, "jobs": 1}
+    options = {"simulator": AnalyticRVE(), "silent": True, "jobs": 1}
     assert generate(design, SMALL, tmp_path, **options).simulated == 2
     assert generate(design, SMALL, tmp_path, **options).simulated == 0
     assert len(load_table(tmp_path / "dataset.csv")) == 2

@@ -14,7 +14,7 @@ from fe_data.statistics.replicates import load_statistics, replicate_statistics,
 from tests.fe_data.statistics.tables import table_of
 
 
-def cells(groups=6, replicates=7):
+def rves(groups=6, replicates=7):
     """Correlated outputs, interleaved so that equal inputs are not neighbours."""
     design = named_design("reference", count=groups, replicates=replicates)
     rng = np.random
@@ -24,7 +24,7 @@ def cells(groups=6, replicates=7):
 
 
 def write(path, table, failed=()):
-    """A table of cells, those of the given rows without outputs."""
+    """A table of RVEs, those of the given rows without outputs."""
     frame = table.to_pandas()
     frame.loc[list(failed), [*required_outputs()]] = np.nan
     frame.loc[list(failed), "status"] = "failed"
@@ -32,7 +32,7 @@ def write(path, table, failed=()):
 
 
 def test_moments_are_those_of_the_definition():
-    table = cells()
+    table = rves()
     found = replicate_statistics(table)
     assert found.count.tolist() == [7] * 6
     assert sorted(found.group) == list(range(6))
@@ -47,7 +47,7 @@ def test_moments_are_those_of_the_definition():
 
 
 def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_tables(tmp_path):
-    saved = replicate_statistics(cells())
+    saved = replicate_statistics(rves())
     saved.covariance[2, :, 4] = saved.covariance[2, 4] = 0.0  # no microstructure has p_sigma > 0
     save_statistics(saved, tmp_path / "s.csv")
     read = load_statistics(tmp_path / "s.csv")
@@ -58,8 +58,8 @@ def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_table
     assert (load_table(tmp_path / "s.csv").outputs == read.mean).all()
 
 
-def test_the_command_counts_failed_cells_and_leaves_out_inputs_without_scatter(tmp_path, capsys):
-    table = cells()
+def test_the_command_counts_failed_rves_and_leaves_out_inputs_without_scatter(tmp_path, capsys):
+    table = rves()
     command = ["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]
     of_three = np.flatnonzero(table.group == 3).tolist()
     write(tmp_path / "dataset.csv", table, of_three[:1])
@@ -83,7 +83,7 @@ def test_the_command_counts_failed_cells_and_leaves_out_inputs_without_scatter(t
 
 def test_a_bad_file_is_refused(tmp_path):
     path = tmp_path / "s.csv"
-    save_statistics(replicate_statistics(cells()), path)
+    save_statistics(replicate_statistics(rves()), path)
     lines = [line.split(",") for line in path.read_text().splitlines()]
     lines[2][lines[0].index("count")] = "1"
     path.write_text("\n".join(map(",".join, lines)))
@@ -92,7 +92,7 @@ def test_a_bad_file_is_refused(tmp_path):
 
 
 def test_a_damaged_packed_table_is_refused(tmp_path):
-    write(tmp_path / "t.csv", cells())
+    write(tmp_path / "t.csv", rves())
     data = (tmp_path / "t.csv").read_bytes()
     packed = tmp_path / "t.csv.gz"
     for damaged in (data, gzip.compress(data)[:-20], gzip.compress(data)[:200] + bytes(300)):

@@ -49,7 +49,7 @@ def test_where_nothing_scatters_a_prediction_without_spread_is_exact_or_infinite
     assert exact.scores(mean + 0.01, 0 * spread)["reference_z"] > 1e6
 
 
-def test_the_reference_is_scaled_as_the_cells_are(tmp_path):
+def test_the_reference_is_scaled_as_the_rves_are(tmp_path):
     X = named_design("reference", count=8, replicates=1).inputs
     mean = OUTPUT_SCALING.inverse_transform(RNG.uniform(-1, 1, (8, 5)))
     covariance = np.tile(np.diag((OUTPUT_SCALING.half_range * 0.1) ** 2), (8, 1, 1))

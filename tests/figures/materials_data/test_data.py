@@ -38,7 +38,7 @@ def table_of(outputs, groups):
 
 @pytest.fixture
 def replicates():
-    """A hundred inputs with six cells each, scattered by 2 % of the middle of each range."""
+    """A hundred inputs with six RVEs each, scattered by 2 % of the middle of each range."""
     middle = np.array([550.0, 0.33, 135.0, 0.288, 0.4])
     rng = np.random.default_rng(0)
     return table_of(middle * (1 + 0.02 * rng.normal(size=(600, 5))), np.repeat(np.arange(100), 6))
@@ -51,9 +51,9 @@ def test_scatter_is_that_within_groups_and_not_between_them():
 
 
 def test_noise_in_percent_of_mid_range_is_recovered(replicates):
-    for cell in noise_table(replicates).values():
-        assert cell["mean"] == pytest.approx(2.0, abs=4 * cell["std"])
-        assert 0.02 < cell["std"] < 0.1
+    for number in noise_table(replicates).values():
+        assert number["mean"] == pytest.approx(2.0, abs=4 * number["std"])
+        assert 0.02 < number["std"] < 0.1
 
 
 def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
@@ -95,14 +95,14 @@ def test_noise_by_input_is_scored_on_other_groups_by_the_density_of_their_deviat
     y = rng.normal(size=(24, 2)) + 5.0 * groups[:, None]
     total = 0.0
     for group in range(4):
-        cells = y[groups == group]
-        # Deviations of m normal cells from their mean: m - 1 contrasts that are independent.
-        contrasts = null_space(np.ones((1, 6))).T @ cells
+        rves = y[groups == group]
+        # Deviations of m normal RVEs from their mean: m - 1 contrasts that are independent.
+        contrasts = null_space(np.ones((1, 6))).T @ rves
         total += multivariate_normal(np.zeros(2), covariances[6 * group]).logpdf(contrasts).sum()
     assert scatter_density(y, groups, covariances) == pytest.approx(total / 20)
 
 
-def test_the_farthest_cell_is_left_out_of_one_of_the_two_densities(replicates):
+def test_the_farthest_rve_is_left_out_of_one_of_the_two_densities(replicates):
     outputs = replicates.outputs.copy()
     outputs[3, 0] += 100.0 * outputs[:, 0].std()
     odd = dataclasses.replace(replicates, outputs=outputs)

@@ -15,10 +15,10 @@ from figures.materials_surrogate.surrogate import (
 )
 
 
-def prediction(shift=0.0, members=30, cells=50, spread=0.1):
+def prediction(shift=0.0, members=30, rves=50, spread=0.1):
     rng = np.random.default_rng(0)
-    observed = rng.uniform(-1, 1, (cells, 5))
-    return Prediction(observed + shift + spread * rng.normal(size=(members, cells, 5)), observed)
+    observed = rng.uniform(-1, 1, (rves, 5))
+    return Prediction(observed + shift + spread * rng.normal(size=(members, rves, 5)), observed)
 
 
 def test_scores_over_all_outputs_are_those_of_each_put_together():
@@ -33,7 +33,7 @@ def test_scores_over_all_outputs_are_those_of_each_put_together():
 def test_change_of_units_shifts_the_elppd_by_a_constant():
     shown = prediction()
     scaled = elppd(shown.observed, shown.samples, noise_std())
-    # 50 cells: 50 Σ log of the half ranges
+    # 50 RVEs: 50 Σ log of the half ranges
     assert scaled - shown.scores().elppd == pytest.approx(93.935, abs=2e-3)
 
 
@@ -74,7 +74,7 @@ def test_prior_of_the_composite_depends_on_what_the_paper_says():
     assert not upwards.holds
 
 
-def test_behaviour_laws_are_power_laws_of_cells_from_the_weakest_to_the_strongest():
+def test_behaviour_laws_are_power_laws_of_rves_from_the_weakest_to_the_strongest():
     (stress,) = panels.behaviour_law(np.array([500.0]), np.array([0.5]))
     assert (stress[0], stress[-1]) == pytest.approx((400.0, 400 + 500 * np.sqrt(0.05)))
     truth = np.random.default_rng(0).uniform(size=(50, 5))

@@ -34,7 +34,7 @@ def test_the_full_profile_has_the_published_sizes():
 
 
 def test_only_tables_of_the_published_size_make_a_run_of_that_size():
-    """Settings say how many cells are wanted; a table may have fewer."""
+    """Settings say how many RVEs are wanted; a table may have fewer."""
     settings = load_profile("full").surrogate
     assert settings.ran_at_paper_size(PAPER_COUNTS, 50)
     assert not settings.ran_at_paper_size(PAPER_COUNTS, 20)
@@ -42,7 +42,7 @@ def test_only_tables_of_the_published_size_make_a_run_of_that_size():
     assert not load_profile("quick").surrogate.ran_at_paper_size({"outd": 50}, 50)
 
 
-# One for each kind of rule: type, name, number, cases, counts and the inputs of a cell.
+# One for each kind of rule: type, name, number, cases, counts and the inputs of an RVE.
 CHANGES = [
     ({"surrogate.width": 5}, "surrogate.width: extra inputs are not permitted"),
     ({"surrogate.n_members": 9}, "must be at most 4, the number of pre-trained"),

@@ -32,7 +32,7 @@ def commands(monkeypatch):
         return 1 if "noise" in arguments else 0
 
     monkeypatch.setattr(simulation, "run_command", command)
-    monkeypatch.setattr(simulation, "solve_tiny_cell", abs)
+    monkeypatch.setattr(simulation, "solve_tiny_rve", abs)
     return run
 
 

@@ -1,4 +1,4 @@
-"""Independent draws of the tables: which cells each has, and what is gained."""
+"""Independent draws of the tables: which RVEs each has, and what is gained."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from figures.scores import Interval, Scores
 from tests.figures.conftest import write_table
 
 
-def test_each_draw_takes_the_next_cells_and_needs_them(profile_content, tmp_path):
+def test_each_draw_takes_the_next_rves_and_needs_them(profile_content, tmp_path):
     """Three draws of 10 training and 6 test RVEs, and not four."""
     (tmp_path / "draws").mkdir()
     write_table(tmp_path / "draws" / "train_beta.csv", 30, seed=1)

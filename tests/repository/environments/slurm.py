@@ -37,7 +37,7 @@ from tests.repository.environments.common import (
 GUIDE = ROOT / "docs" / "cluster.md"
 JOBS_OF_GUIDE = "100"
 TABLE = ROOT / "fe_data" / "datasets" / "train_beta.csv"
-CELLS = 12
+RVES = 12
 NODES = ("n1", "n2", "n3", "n4")
 PROGRAMS = {"slurmctld": "slurm-wlm", "munged": "munge"}
 # A dead node is noticed after ten seconds, and its jobs start elsewhere after ten more.
@@ -162,7 +162,7 @@ def work_folder(parent: Path, name: str, jobs: int = 1) -> Path:
     """A folder with the design and the scripts."""
     folder = parent / name
     folder.mkdir()
-    rows = load_table(TABLE).inputs[:CELLS].tolist()
+    rows = load_table(TABLE).inputs[:RVES].tolist()
     lines = [",".join(INPUT_NAMES), *(",".join(map(repr, row)) for row in rows)]
     (folder / "design.csv").write_text("\n".join(lines), encoding="utf-8")
     for script, code in scripts(jobs).items():
@@ -171,14 +171,14 @@ def work_folder(parent: Path, name: str, jobs: int = 1) -> Path:
 
 
 def table(folder: Path) -> Path:
-    """The table of the cells in a work folder."""
-    return folder / "cells" / storage.TABLE
+    """The table of the RVEs in a work folder."""
+    return folder / "rves" / storage.TABLE
 
 
 def part_is_done(folder: Path) -> bool:
-    """Whether a sixth of the cells is there; AssertionError where all are: it was too fast."""
-    assert not table(folder).exists(), "the cells were there before anything was killed"
-    return len(list((folder / "cells" / storage.RECORDS).glob("*/*.npz"))) >= CELLS // 6
+    """Whether a sixth of the RVEs is there; AssertionError where all are: it was too fast."""
+    assert not table(folder).exists(), "the RVEs were there before anything was killed"
+    return len(list((folder / "rves" / storage.RECORDS).glob("*/*.npz"))) >= RVES // 6
 
 
 def kill_a_node_and_a_job(cluster: Cluster) -> None:
@@ -204,7 +204,7 @@ def perform(
     start = time.monotonic()
     program = subprocess.Popen(command, cwd=folder, env=cluster.environment)
     if disturb is not None:
-        until(lambda: has_ended() or part_is_done(folder), "a sixth of the cells")
+        until(lambda: has_ended() or part_is_done(folder), "a sixth of the RVEs")
         disturb(cluster)
     assert program.wait() == 0, f"{command} ended with exit status {program.returncode}"
     until(table(folder).exists, "the table")
@@ -222,9 +222,9 @@ def run(folder: Path) -> None:
     cluster.start()
     say(cluster.output("sinfo", "--Node", "--long"))
     alone = [sys.executable, "-m", "fe_data", "generate", "--inputs", "design.csv"]
-    alone += ["--out", "cells", "--jobs", "1"]
+    alone += ["--out", "rves", "--jobs", "1"]
     array = ["bash", "send.sh"]
-    dask = [sys.executable, "dask_cells.py"]
+    dask = [sys.executable, "dask_rves.py"]
     runs = [("one process, no Slurm", alone, 1, None)]
     runs += [(f"array of {jobs}", array, jobs, None) for jobs in (1, 2, 4)]
     runs += [("array of 4; a node and a job killed", array, 4, kill_a_node_and_a_job)]
@@ -237,7 +237,7 @@ def run(folder: Path) -> None:
         found = table(work).read_bytes()
         expected = expected or found
         assert found == expected, f"{name}: another table than that of one process"
-        say(f"{name}: {CELLS} cells in {seconds:.0f} s, the same table")
+        say(f"{name}: {RVES} RVEs in {seconds:.0f} s, the same table")
 
 
 def main(argv: list[str]) -> int:

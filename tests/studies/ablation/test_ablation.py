@@ -49,21 +49,21 @@ def given(draw, settings):
 
 def test_the_data_scale_to_their_own_range_and_networks_start_at_the_same_prior(draw, given):
     """Pre-training sees the prior in its own units, whatever networks are scaled by."""
-    cells = draw.cases["outd"]
+    rves = draw.cases["outd"]
     networks, scaling = given.networks[DATA], given.scalings[DATA]
-    np.testing.assert_array_equal(scaling.outputs.ub, cells.y.max(axis=0))
+    np.testing.assert_array_equal(scaling.outputs.ub, rves.y.max(axis=0))
     np.testing.assert_array_equal(networks.input_scaler.low, scaling.inputs.lb)
     np.testing.assert_array_equal(networks.output_scaler.high, scaling.outputs.ub)
-    assert np.all(networks.inputs.max(axis=0) > scaling.inputs.ub)  # twice as far as the cells
+    assert np.all(networks.inputs.max(axis=0) > scaling.inputs.ub)  # twice as far as the RVEs
 
 
-def test_held_out_cells_are_not_trained_on(monkeypatch, given, settings):
+def test_held_out_rves_are_not_trained_on(monkeypatch, given, settings):
     seen = []
     train = alike.TrainingSet.train
 
-    def recording(self, trainer, method, tuned, cells=None):
-        seen.append(cells)
-        return train(self, trainer, method, tuned, cells)
+    def recording(self, trainer, method, tuned, rves=None):
+        seen.append(rves)
+        return train(self, trainer, method, tuned, rves)
 
     monkeypatch.setattr(alike.TrainingSet, "train", recording)
     tuned, started = alike.tune(VANILLA, given, Trainer(settings, 4)).values()
@@ -72,8 +72,8 @@ def test_held_out_cells_are_not_trained_on(monkeypatch, given, settings):
     assert tuned.n_members in settings.numbers
     assert tuned.start == alike.RANDOM
     assert started == replace(tuned, start=started.start)
-    assert {len(cells) for cells in seen} == {10}  # of 12
-    assert all(np.array_equal(cells.X, seen[0].X) for cells in seen)
+    assert {len(rves) for rves in seen} == {10}  # of 12
+    assert all(np.array_equal(rves.X, seen[0].X) for rves in seen)
 
 
 def test_starts_are_those_of_both_methods(given, settings):
@@ -89,9 +89,9 @@ def test_starts_are_those_of_both_methods(given, settings):
     }
     networks = given.networks[BOUNDS]
     for key, expected in {
-        (VANILLA, alike.PRETRAINED): trainer.anchor(networks, given.cells, regulariser="none"),
-        (ANCHORED, alike.PRETRAINED): trainer.anchor(networks, given.cells),
-        (VANILLA, alike.RANDOM): trainer.vanilla(given.cells),
+        (VANILLA, alike.PRETRAINED): trainer.anchor(networks, given.rves, regulariser="none"),
+        (ANCHORED, alike.PRETRAINED): trainer.anchor(networks, given.rves),
+        (VANILLA, alike.RANDOM): trainer.vanilla(given.rves),
     }.items():
         np.testing.assert_array_equal(trained[key], expected.weights)
     random, pretrained = (
@@ -116,9 +116,9 @@ def test_starts_keep_what_they_say(given):
 
 
 def test_wrong_priors_have_less_evidence_than_a_right_one(draw):
-    cells = draw.cases["outd"]
-    priors = reasons.wrong_priors(problem.fit_theta(cells))
-    evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
+    rves = draw.cases["outd"]
+    priors = reasons.wrong_priors(problem.fit_theta(rves))
+    evidence = {name: reasons.log_evidence(prior, rves) for name, prior in priors.items()}
     assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
 
 
@@ -131,7 +131,7 @@ def test_the_normal_density_is_that_of_the_moments_with_noise():
     assert normal_density(samples, observed) == pytest.approx(expected)
 
 
-def test_scores_are_those_of_the_members_at_cells_and_reference_data(draw, settings):
+def test_scores_are_those_of_the_members_at_rves_and_reference_data(draw, settings):
     reference = load_reference()
     members = Trainer(settings, 3).vanilla(draw.cases["outd"])
     found = judge(members, draw.test, reference)

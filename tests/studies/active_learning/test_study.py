@@ -1,4 +1,4 @@
-"""Chosen cells beside those from a Latin hypercube, on a surface that is known."""
+"""Chosen RVEs beside those from a Latin hypercube, on a surface that is known."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def surface(X):
     return np.column_stack([X[:, 0], X[:, 1] * X[:, 2], X[:, 3] ** 2, X.mean(axis=1)])
 
 
-def cells(n, width=1.0):
+def rves(n, width=1.0):
     X = RNG.uniform(-width, width, (n, 4))
     return Samples(X, surface(X) + DEVIATION * RNG.standard_normal((n, 4)))
 
@@ -44,10 +44,10 @@ def study():
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.5), n_outputs=4)
     logs = np.vstack([np.full(4, np.log(DEVIATION)), np.zeros((4, 4))])
     noise = bnn.HeteroscedasticNoise(logs)
-    return Study(cells(600), cells(30, width=0.3), reference, noise, 600, batch=5, prior=prior)
+    return Study(rves(600), rves(30, width=0.3), reference, noise, 600, batch=5, prior=prior)
 
 
-def test_cells_of_a_hypercube_are_in_every_slice_of_each_input(study):
+def test_rves_of_a_hypercube_are_in_every_slice_of_each_input(study):
     drawn = study.hypercube(20, seed=1)
     assert len(np.unique(drawn.X, axis=0)) == 20
     thirds = np.floor((drawn.X + 1.0) * 1.5).astype(int)
@@ -65,7 +65,7 @@ def test_errors_are_those_of_the_predictions_and_of_the_tenth_where_they_are_lar
     assert found.std**2 == pytest.approx(np.mean(std**2))
 
 
-def test_chosen_cells_lower_what_they_are_chosen_for_and_none_is_run_twice(study):
+def test_chosen_rves_lower_what_they_are_chosen_for_and_none_is_run_twice(study):
     found, rounds = compare(study, seed=0)
     assert [len(each) for each in rounds] == [FIRST, *[5] * 5]
     assert len(np.unique(joined(rounds).X, axis=0)) == FIRST + MORE
@@ -80,7 +80,7 @@ def test_chosen_cells_lower_what_they_are_chosen_for_and_none_is_run_twice(study
         assert found[BETA + goal][FEW].rmse < found[BETA + goal][0].rmse
 
 
-def test_no_cell_of_the_package_is_simulated_at_the_inputs_of_the_reference_data():
+def test_no_rve_of_the_package_is_simulated_at_the_inputs_of_the_reference_data():
     study = load_study(1000, batch=5)
     assert len(study.pool) == 3600
     inputs = joined([study.pool, study.beta]).X

@@ -7,7 +7,7 @@ from studies.path_surrogates.data import BOUNDS, REFERENCES, Sets, concentration
 
 
 def made(rng, n, microstructures):
-    """Cells that are mean fields with another strain, and a scatter of the microstructures."""
+    """RVEs that are mean fields with another strain, and a scatter of the microstructures."""
     low, high = BOUNDS
     X = low + (0.2 + 0.6 * rng.random((n, 4))) * (high - low)
     strain = np.cumsum(rng.normal(0.0, 0.002, (n, 20, 3)), axis=1)

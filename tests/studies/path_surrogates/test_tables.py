@@ -22,7 +22,7 @@ def test_goals_are_judged_by_the_committed_results():
     assert np.divide(ours[100], rival[100]).max() < 0.25
     known = means(summary, "gru_mean_fields", 100, "nmse")
     shares = [f"{share:.2f}" for share in np.divide(ours[100], known)]
-    quoted("docs/paths.md", "Rivals with equal knowledge", *shares)
+    quoted("docs/paths.md", "Baselines with equal knowledge", *shares)
     tenth = [np.divide(ours[few], rival[many]).max() for few, many in ((5, 50), (50, 500))]
     assert tenth[0] < tenth[1] < 1.0
     covered = np.array([means(summary, OURS, n, "coverage") for n in summary.sizes(OURS)])

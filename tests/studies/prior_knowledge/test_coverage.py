@@ -22,8 +22,8 @@ def test_noise_by_input_covers_the_reference_as_that_of_repeated_runs(case):
     """Draws 8 to 23, which had no part in the choice of the odds of constant noise."""
     reference = load_reference()
     table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
-    cells = scaled(table)
-    told = bnn.HeteroscedasticNoise.from_replicates(cells.X, cells.y, table.group, squares=(0,))
+    rves = scaled(table)
+    told = bnn.HeteroscedasticNoise.from_replicates(rves.X, rves.y, table.group, squares=(0,))
     known = replace(told, correlation=None)
     covered = []
     for draw in load_draws(SHIPPED_TABLES, load_profile("full"))[8:]:

@@ -1,4 +1,4 @@
-"""What knowledge is worth: scores over draws, and errors in numbers of cells."""
+"""What knowledge is worth: scores over draws, and errors in numbers of RVEs."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import PriorKnowledge
 from studies.prior_knowledge.study import (
     MODELS,
-    equivalent_cells,
+    equivalent_rves,
     judge,
     noises,
     posterior,
@@ -32,17 +32,17 @@ def kinds():
     return noises(scaled(table), table.group)
 
 
-def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
+def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_rves(draws):
     sets = training_sets(draws[0], COUNTS)
     assert len(draws) == 24
-    assert [len(cells) for cells in sets.values()] == [*COUNTS, 50]
+    assert [len(rves) for rves in sets.values()] == [*COUNTS, 50]
     shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
     for count in COUNTS:
         np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
+def test_scores_at_rves_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
     draw = draws[1]
     known = MODELS["evidence"]
     model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
@@ -55,8 +55,8 @@ def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predict
 
 
 @pytest.mark.parametrize(
-    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
+    ("error", "rves"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
 )
-def test_an_error_is_worth_the_cells_that_another_method_needs_for_it(error, cells):
+def test_an_error_is_worth_the_rves_that_another_method_needs_for_it(error, rves):
     errors = {count: 1.0 / count for count in COUNTS}
-    assert equivalent_cells(error, errors) == pytest.approx(cells)
+    assert equivalent_rves(error, errors) == pytest.approx(rves)

@@ -8,7 +8,7 @@ SIZES = {"test_uniform": 50, "train_beta": 50, "train_uniform": 100}
 
 @pytest.fixture
 def tables(tmp_path):
-    """Write the first cells of the shipped draws as `fe_data generate` writes tables."""
+    """Write the first RVEs of the shipped draws as `fe_data generate` writes tables."""
 
     def tables(draws):
         folder = tmp_path / "fresh"

@@ -67,7 +67,7 @@ def test_every_package_of_every_library_is_pinned():
 
 
 def test_noise_by_regression_of_log_variances_grows_as_it_should():
-    """Equal inputs beside the training cells; the noise grows with the first input."""
+    """Equal inputs beside the training RVEs; the noise grows with the first input."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (40, 2))
     points = rng.uniform(-1, 1, (12, 2)).repeat(15, axis=0)

@@ -117,7 +117,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     default = tables.OURS[tables.DATA]
     fields, alone = rival_of(tables.OURS[FIELDS]), rival_of(default)
     for case in ("fresh/ind25", "fresh/outd"):
-        more = tables.CELLS_OF_A_TEST * (board.mean(case, fields) - board.mean(case, alone))
+        more = tables.RVES_OF_A_TEST * (board.mean(case, fields) - board.mean(case, alone))
         quoted("docs/which_estimator.md", "Use a low-fidelity model", f"{more:.0f}")
     gap, standard = (board.values(f"energy/{kind}", default) for kind in ("gap", "standard"))
     covered = board.values("energy/gap", default, "coverage")
@@ -133,7 +133,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     texts.append(f"{-less.mean:.3f} ± {less.half_width:.3f}")
     for case in ("fresh/ind50", "fresh/ind100", "fresh/outd"):
         more = board.gap(case, rival_of(BY_NAME["ours.ExactByInput"]))
-        texts.append(tables.shown(more, 0, tables.CELLS_OF_A_TEST))
+        texts.append(tables.shown(more, 0, tables.RVES_OF_A_TEST))
     quoted("docs/benchmarks.md", "| weakness | measured", *texts)
     restarted, warped = (BY_NAME[name] for name in ("scikit_learn.Restarted", "botorch.Warped"))
     less = board.gap("composite/outd", rival_of(restarted))

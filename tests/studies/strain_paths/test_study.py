@@ -24,11 +24,11 @@ SCATTER = 2.0  # MPa
 
 
 def alike(X):
-    """Matrix and fibres strain as the cell does."""
+    """Matrix and fibres strain as the RVE does."""
     return np.tile(np.eye(3), (len(X), 2, 1, 1))
 
 
-def cells(n, microstructures, seed, bank):
+def rves(n, microstructures, seed, bank):
     """Stress of mean fields, 3 % more of it, and the scatter of microstructures."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
@@ -43,8 +43,8 @@ def study():
     bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
     log_variance = 2.0 * np.log(SCATTER)
     scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
-    references = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
-    return Study(bank, scatter, cells(7, 1, 10, bank), references)
+    references = {name: rves(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
+    return Study(bank, scatter, rves(7, 1, 10, bank), references)
 
 
 def test_errors_and_coverages_are_those_of_the_prediction(study):
@@ -102,7 +102,7 @@ def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_commo
     assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
 
 
-def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
+def test_no_rve_that_judges_has_the_inputs_of_one_to_learn_from(study):
     shipped = load_study(study.bank, study.scatter, 15)
     learnt = {tuple(x) for x in shipped.random_paths.inputs}
     for reference in shipped.references.values():

@@ -1,6 +1,6 @@
-"""A stored mesh and what its cell averages to: the same on every dolfinx.
+"""A stored mesh and what its RVE averages to: the same on every dolfinx.
 
-`python -m tests.fe_data.reference_cell` stores both again, with the dolfinx in use.
+`python -m tests.fe_data.reference_rve` stores both again, with the dolfinx in use.
 """
 
 import argparse
@@ -29,16 +29,16 @@ def stored_mesh() -> Mesh:
         return Mesh(**arrays)
 
 
-def averages(cell: rve.RVESolution) -> dict[str, np.ndarray]:
-    """Every averaged quantity of a cell by name: histories (51, 4) and (51,), properties."""
-    return {**cell.history, **{k: np.array(v) for k, v in cell.result().effective.items()}}
+def averages(solution: rve.RVESolution) -> dict[str, np.ndarray]:
+    """Every averaged quantity of an RVE by name: histories (51, 4) and (51,), properties."""
+    return {**solution.history, **{k: np.array(v) for k, v in solution.result().effective.items()}}
 
 
 def _store() -> None:
     mesh = generate_mesh(Outline(MICROSTRUCTURE, SETTINGS.resolution))
     np.savez_compressed(MESH, **vars(mesh))
-    cell = rve.solve_rve(INPUTS, SETTINGS, microstructure=MICROSTRUCTURE)
-    content = {name: values.tolist() for name, values in averages(cell).items()}
+    solution = rve.solve_rve(INPUTS, SETTINGS, microstructure=MICROSTRUCTURE)
+    content = {name: values.tolist() for name, values in averages(solution).items()}
     AVERAGES.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

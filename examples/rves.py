@@ -7,8 +7,8 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rves", type=int, default=50, help="number of simulated RVEs")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--jobs", type=int, default=2, help="simulation processes")
-parser.add_argument("--data", type=Path, default=Path("data/cells"), help="dataset folder")
-parser.add_argument("--out", type=Path, default=Path("cells.png"), help="figure")
+parser.add_argument("--data", type=Path, default=Path("data/rves"), help="dataset folder")
+parser.add_argument("--out", type=Path, default=Path("rves.png"), help="figure")
 options = parser.parse_args()
 
 # Imported after the options are parsed, so that --help is fast.

@@ -1,4 +1,4 @@
-"""A closed-form stand-in for the finite-element cell, able to fail in every way a cell can."""
+"""A closed-form stand-in for the finite-element RVE, able to fail in every way an RVE can."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from fe_data.errors import MeshError
 
 
 @dataclass(frozen=True)
-class AnalyticCell:
+class AnalyticRVE:
     """Simulator whose outputs are a smooth function of the inputs plus a scatter from the seed."""
 
     seconds: float = 0.0
@@ -66,4 +66,4 @@ class AnalyticCell:
 if __name__ == "__main__":
     from fe_data.__main__ import run
 
-    run(simulator=AnalyticCell(seconds=float(os.environ.get("CELL_SECONDS", "0"))))
+    run(simulator=AnalyticRVE(seconds=float(os.environ.get("CELL_SECONDS", "0"))))

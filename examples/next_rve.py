@@ -11,7 +11,7 @@ parser.add_argument("--rounds", type=int, default=3, help="rounds of selection")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of an RVE")
 parser.add_argument("--jobs", type=int, default=2, help="RVEs that are simulated at once")
 parser.add_argument("--data", type=Path, default=Path("data/loop"), help="folder of all rounds")
-parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="figure")
+parser.add_argument("--out", type=Path, default=Path("next_rve.png"), help="figure")
 options = parser.parse_args()
 
 # Imported after the options are parsed, so that --help is fast.
@@ -25,8 +25,8 @@ from safe_files.writing import save_picture, write_atomic
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(required_outputs())
 settings = fe_data.Settings(n_fibres=options.fibres)
-cells = fe_data.load_table(fe_data.shipped_table("noise"))  # repeated RVEs, for the noise
-noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
+rves = fe_data.load_table(fe_data.shipped_table("noise"))  # repeated RVEs, for the noise
+noise = bnn.HeteroscedasticNoise.from_replicates(rves.inputs, rves.outputs, rves.group)
 noise = replace(noise, correlation=None)  # without it the fits are much faster
 
 

@@ -41,7 +41,7 @@ def strain_operators(element: str, h: float) -> Floats:
     return B
 
 
-class PixelCell:
+class PixelRVE:
     """The equations of a periodic grid of n × n pixels, for `load_stepping.IncrementalRVE`."""
 
     def __init__(self, n: int, m: Microstructure, inputs: Inputs, settings: Settings, element: str):

@@ -1,0 +1,71 @@
+"""Few runs of a deterministic simulator, beside scikit-learn's Gaussian process."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import norm, qmc
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+import bnn
+
+SEEDS = range(12)
+
+
+def branin(X):
+    """Branin's function on the unit square."""
+    a, b = 15.0 * X[:, 0] - 5.0, 15.0 * X[:, 1]
+    bowl = (b - 5.1 / (4.0 * np.pi**2) * a**2 + 5.0 / np.pi * a - 6.0) ** 2
+    return bowl + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0
+
+
+def matern():
+    """Matérn 5/2 without noise, ten searches within bounds that suit the unit square."""
+    kernel = ConstantKernel(1.0, (1e-3, 1e3)) * Matern([1.0, 1.0], (1e-2, 1e2), nu=2.5)
+    return GaussianProcessRegressor(
+        kernel, normalize_y=True, n_restarts_optimizer=9, random_state=0
+    )
+
+
+def scores(model, n_rows, seed):
+    """Mean negative log-density per standard deviation of f, and coverage of 95 % intervals."""
+    X = np.random.default_rng(seed).random((n_rows, 2))
+    points = qmc.Sobol(2, seed=99).random(512)
+    f = branin(points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's search ends at a bound
+        model.fit(X, branin(X))
+        mean, std = model.predict(points, return_std=True)
+    density = norm.logpdf(f, mean, std).mean() + np.log(f.std())
+    return -density, np.mean(np.abs(f - mean) < 1.96 * std)
+
+
+@pytest.mark.slow
+def test_without_noise_twenty_runs_are_predicted_as_well_as_by_scikit_learn():
+    """The loss of the default, which has to find out that there is no noise, is bounded."""
+    losses, coverages = np.moveaxis(
+        [
+            [scores(model, 20, seed) for seed in SEEDS]
+            for model in (bnn.GPRegressor(noise=0.0), bnn.GPRegressor(), matern())
+        ],
+        -1,
+        0,
+    )
+    without, default, reference = losses
+    difference = without - reference
+    standard_error = difference.std(ddof=1) / np.sqrt(len(SEEDS))
+    assert difference.mean() < 2.0 * standard_error
+    assert coverages[0].mean() > 0.93
+    assert coverages[1].mean() > 0.93
+    assert 0.0 < (default - without).mean() < 1.0
+
+
+@pytest.mark.slow
+def test_forty_runs_are_predicted_better_than_by_scikit_learn():
+    for model in (bnn.GPRegressor(noise=0.0), bnn.GPRegressor()):
+        ours = [scores(model, 40, seed) for seed in SEEDS[:3]]
+        reference = [scores(matern(), 40, seed) for seed in SEEDS[:3]]
+        loss, coverage = np.mean(ours, axis=0)
+        assert loss < np.mean(reference, axis=0)[0] - 1.0
+        assert coverage > 0.93

@@ -1,0 +1,274 @@
+"""Damage of a phase: the crack band, its tangent, and RVEs whose matrix breaks."""
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fe_data import (
+    Damage,
+    Isotropic,
+    Loading,
+    Material,
+    MaterialPoint,
+    Microstructure,
+    Phases,
+    TransverselyIsotropic,
+    VolumeFraction,
+    YieldStress,
+    law,
+    load_phases,
+    named_phases,
+    solve_composite,
+)
+from fe_data.composite.cell import Cell
+from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse
+from fe_data.composite.law_registry import CURVE
+from fe_data.composite.laws import MaterialPoints, j2
+from fe_data.composite.stepping import IncrementalCell, softening_phases
+from fe_data.geometry.domain import create_domain
+from fe_data.geometry.mesh import Mesh
+from fe_data.geometry.outline import MATRIX
+from fe_data.path_following import follow
+
+RESIN = Isotropic(3.5, 0.35)
+LAWS = {
+    "j2": {"yield_stress": 60.0},
+    "drucker_prager": {"compression": 80.0, "friction_angle_deg": 25.0, "dilation_angle_deg": 5.0},
+    "paraboloidal": {"tension": 60.0, "compression": 90.0, "plastic_poisson_ratio": 0.4},
+    "chaboche": {"yield_stress": 60.0, "C1_MPa": 200.0, "gamma1": 50.0},
+}
+SIDE = 0.02  # mm
+ENERGY = 30.0  # J/m²
+FIBRE = Microstructure([[0.5, 0.5]], 0.35)
+
+
+def damaged(name, onset=0.0, energy=ENERGY, **parameters):
+    damage = Damage(onset, energy, fibre_diameter_um=14.0)
+    return Material(RESIN, name, {**LAWS[name], **parameters}, damage)
+
+
+def bar(columns, rows=2):
+    """A periodic bar of squares of two triangles each; the first column is "band"."""
+    n, m = 2 * columns + 1, 2 * rows + 1
+    x, y = np.meshgrid(np.arange(n) / (n - 1), np.arange(m) / (n - 1), indexing="ij")
+    number = np.arange(n * m).reshape(n, m)
+    triangles, material = [], []
+    for i in range(0, n - 2, 2):
+        for j in range(0, m - 2, 2):
+            a, b, c, d = number[i, j], number[i + 2, j], number[i + 2, j + 2], number[i, j + 2]
+            middle = number[i + 1, j + 1]
+            triangles.append([a, b, c, number[i + 2, j + 1], middle, number[i + 1, j]])
+            triangles.append([a, c, d, number[i + 1, j + 2], number[i, j + 1], middle])
+            material += [0 if i == 0 else MATRIX] * 2
+    image_of = number.copy()
+    image_of[-1] = number[0]
+    image_of[:, -1] = image_of[:, 0]
+    points = np.column_stack([x.ravel(), y.ravel()])
+    mesh = Mesh(points, np.array(triangles), np.array(material), image_of.ravel())
+    return create_domain(mesh, "P2/P0")
+
+
+def pulled(columns, band, strain=0.08, increments=50):
+    """History of a bar in uniaxial tension, and its equations.
+
+    The rest of the bar is elastic, and so soft across its axis that it does not hinder the band.
+    """
+    domain = bar(columns)
+    rest = Material(TransverselyIsotropic(3.5, 1e-5, 0.0, 0.0, 1e-3, axis=0.0))
+    parts = [("rest", rest, domain.material == MATRIX), ("band", band, domain.material == 0)]
+    cell = Cell(domain, parts, out_of_plane=False)
+    pull = Loading((strain, *[None] * 5), increments=increments)
+    return follow(IncrementalCell(cell, side=SIDE), pull, increments, 1e-8).history, cell
+
+
+def per_area(history):
+    """Work of the mean stress up to the end, per area across the bar [J/m²]."""
+    mean = (history["stress"][1:, 0] + history["stress"][:-1, 0]) / 2
+    # MPa times the length of the bar in mm; 1 N/mm = 1e3 J/m²
+    return 1e3 * SIDE * float(mean @ np.diff(history["strain"][:, 0]))
+
+
+@pytest.mark.parametrize("columns", [4, 8, 16])
+def test_a_band_dissipates_its_fracture_energy_for_each_mesh_size(columns):
+    """The work to break a bar is G per area, within 1 %."""
+    history, _ = pulled(columns, damaged("j2"))
+    assert history["damaged_area"][-1] == pytest.approx(1 / columns)
+    assert history["broken_area"][-1] == pytest.approx(1 / columns)
+    assert abs(history["stress"][-1, 0]) < 0.1
+    assert per_area(history) == pytest.approx(ENERGY, rel=0.01)
+    assert 1e3 * SIDE * history["external_work"][-1] == pytest.approx(ENERGY, rel=0.01)
+    assert 1e3 * SIDE * history["softening_energy"][-1] == pytest.approx(ENERGY, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["drucker_prager", "paraboloidal", "chaboche"])
+def test_a_band_of_each_law_dissipates_its_fracture_energy(name):
+    assert per_area(pulled(4, damaged(name))[0]) == pytest.approx(ENERGY, rel=0.01)
+
+
+def test_plastic_work_before_the_onset_is_not_fracture_energy():
+    """A band of 1/8 of the bar, with σ_y p_0 of plastic work per volume up to the onset."""
+    history, _ = pulled(8, damaged("j2", onset=0.1), strain=0.1)
+    before = 1e3 * SIDE / 8 * 60.0 * 0.1
+    assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
+
+
+def test_the_own_law_of_a_user_may_have_damage():
+    """The law hardens, and its onset is where its yield stress has grown to 70 MPa."""
+
+    @law(
+        "own_plastic",
+        parameters={"yield_stress": CURVE},
+        state={"plastic_strain": 6, "p": 0},
+        first_yield=lambda parameters, _: parameters["yield_stress"].yield_stress_MPa,
+    )
+    def own_plastic(strain, state, material):
+        return j2(strain, state, material)
+
+    curve = {"yield_stress": YieldStress(60.0, 100.0)}
+    resin = Material(RESIN, "own_plastic", curve, Damage(0.1, ENERGY, 14.0))
+    assert resin.stress_at_onset == pytest.approx(70.0)
+    assert copy.deepcopy(resin).damage == resin.damage  # by __reduce__, as other processes do
+    expected = pulled(4, damaged("j2", 0.1, yield_stress=YieldStress(60.0, 100.0)), increments=20)
+    found = pulled(4, resin, increments=20)
+    np.testing.assert_array_equal(found[0]["stress"], expected[0]["stress"])
+
+
+@pytest.mark.parametrize("name", ["j2", "drucker_prager", "paraboloidal"])
+def test_the_tangent_is_the_derivative_of_the_forces(name):
+    """Points below the onset, softening and broken ones, against central differences."""
+    domain = bar(3)
+    material = damaged(name, onset=0.01, energy=6.0)
+    cell = Cell(domain, [("matrix", material, domain.material < 1)], out_of_plane=False)
+    points = MaterialPoints(material, cell.size)
+    softening = softening_phases(cell, SIDE)["matrix"]
+    rest = points.rest(cell.parts[0].weights.size)
+    rng = np.random.default_rng(3)
+    x = np.append(rng.normal(scale=0.001, size=cell.n), [0.02, -0.01, 0.0, 0.01])
+
+    def response(x):
+        strain = cell.strain(cell.parts[0], x, 0.0).reshape(-1, 6)
+        return {"matrix": DamagedResponse(points.evaluate(strain, rest), softening)}
+
+    at_x = response(x)
+    damage = at_x["matrix"].state[DAMAGE]
+    assert ((damage > 0) & (damage < 1)).sum() > 10
+    cell.assemble(at_x)
+    change = rng.normal(size=len(x))
+    step = 1e-7
+    shifted = [x + sign * step * change for sign in (1, -1)]
+    ends = [cell.force(at, 0.0, response(at)) for at in shifted]
+    slope = (ends[0] - ends[1]) / (2 * step)
+    found = cell.system.product(change, np.eye(cell.size))
+    np.testing.assert_allclose(found, slope, atol=1e-6 * np.abs(slope).max())
+    assert at_x["matrix"].state[WORK].min() == 0.0
+
+
+def test_the_matrix_of_an_rve_breaks():
+    """The mean stress falls past its peak; all energies are found; d grows where p is large."""
+    phases = Phases(damaged("j2", onset=0.02, energy=10.0), Material(Isotropic(70.0, 0.2)))
+    pull = Loading((0.03, *[None] * 5), increments=100)
+    rve = solve_composite(phases, FIBRE, pull, resolution=3.0, silent=True)
+    assert rve.stop is None
+    found = rve.strength
+    assert found.is_reached
+    assert 0.0 < found.damaged_area < 0.5
+    assert found.viscous_share < 0.02
+    assert abs(found.energy_error) < 0.01
+    state = rve.fields()["matrix"].state
+    assert (state["p"][state[DAMAGE].max(axis=1) == 0].mean(axis=1) < 0.1).all()
+    assert state[DAMAGE].max() <= 1.0
+    assert found.dissipated_J_m2 > 0.0
+
+
+def test_damage_that_is_not_reached_changes_nothing():
+    """The same curve as without damage, apart from viscous stresses."""
+    tough = Phases(damaged("j2", onset=5.0), Material(Isotropic(70.0, 0.2)))
+    pull = Loading((0.01, None, None), increments=4)
+    small = {"resolution": 3.0, "silent": True}
+    found = solve_composite(tough, FIBRE, pull, **small).history["stress"]
+    expected = solve_composite(tough.unbreakable(), FIBRE, pull, **small).history["stress"]
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+
+
+MATRIX_FILE = """
+phases:
+  matrix:
+    elasticity: {E_GPa: 3.5, nu: 0.35}
+    law: j2
+    parameters: {yield_stress: 60.0}
+    damage: {onset: 0.05, fracture_energy_J_m2: 20.0, fibre_diameter_um: 14.0}
+  fibres:
+    elasticity: {E_GPa: 70.0, nu: 0.2}
+"""
+
+
+def test_a_file_has_damage(tmp_path):
+    path = tmp_path / "resin.yaml"
+    path.write_text(MATRIX_FILE)
+    phases = load_phases(path)
+    assert phases.matrix.damage == Damage(0.05, 20.0, 14.0)
+    assert phases.can_break
+    tougher = phases.with_fields({"matrix.damage.fracture_energy_J_m2": 40.0})
+    assert tougher.matrix.damage.fracture_energy_J_m2 == 40.0
+    assert tougher.sha256 != phases.sha256
+    assert phases.unbreakable().sha256 != phases.sha256
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (", fibre_diameter_um: 14.0", "", r"matrix\.damage: fibre_diameter_um is missing"),
+        ("onset: 0.05", "onset: -1", r"matrix\.damage: onset = -1 is out of range: allowed is \[0"),
+        ("energy_J_m2: 20.0", "energy_J_m2: 0", r"matrix\.damage: fracture_energy_J_m2 = 0"),
+        ("14.0}", "0}", r"matrix\.damage: fibre_diameter_um = 0 is out of range"),
+        ("14.0}", "14.0, exponent: 1}", r"matrix\.damage: exponent is unknown"),
+        (
+            "law: j2\n    parameters: {yield_stress: 60.0}",
+            "law: elastic",
+            "'elastic': damage needs a law",
+        ),
+    ],
+)
+def test_wrong_numbers_are_named(tmp_path, old, new, what):
+    path = tmp_path / "resin.yaml"
+    assert old in MATRIX_FILE
+    path.write_text(MATRIX_FILE.replace(old, new))
+    with pytest.raises(ValueError, match=what):
+        load_phases(path)
+
+
+def test_diameters_must_agree():
+    debonding = named_phases("glass_epoxy_debonding")
+    with pytest.raises(
+        ValueError, match=r"fibre_diameter_um = 7 in interface, 14 in matrix\.damage"
+    ):
+        dataclasses.replace(debonding, matrix=damaged("j2"))
+    same = dataclasses.replace(debonding.matrix, damage=Damage(0.1, 5.0))
+    assert dataclasses.replace(debonding, matrix=same).fibre_diameter_um == 7.0
+
+
+def test_a_fracture_energy_too_small_for_the_elements_is_refused():
+    """Before anything is simulated; the message has a value that works."""
+    brittle = Phases(damaged("j2", energy=0.5), Material(Isotropic(70.0, 0.2)))
+    pull = Loading((0.01, None, None), increments=2)
+    small = "matrix: fracture_energy_J_m2 = 0.5 is too small"
+    with pytest.raises(ValueError, match=small) as error:
+        solve_composite(brittle, FIBRE, pull, resolution=3.0, silent=True)
+    least = float(str(error.value).split("above ")[1].split(",")[0])
+    enough = brittle.with_fields({"matrix.damage.fracture_energy_J_m2": 1.01 * least})
+    solve_composite(enough, FIBRE, Loading((1e-4, None, None), increments=1), resolution=3.0)
+
+
+def test_without_a_fibre_there_is_no_length():
+    alone = Phases(damaged("j2"), Material(Isotropic(70.0, 0.2)))
+    nothing = Microstructure(np.empty((0, 2)), np.empty(0))
+    with pytest.raises(ValueError, match="damage needs a fibre or a void"):
+        solve_composite(alone, nothing, Loading((0.01, None, None)), silent=True)
+
+
+def test_a_material_point_does_not_soften():
+    phases = Phases(damaged("j2"), Material(Isotropic(70.0, 0.2)))
+    with pytest.raises(ValueError, match="interface or damage"):
+        MaterialPoint(VolumeFraction(0.3), phases=phases)
