@@ -24,7 +24,7 @@ import yaml
 from bnn import TrainingSettings
 from fe_data import settings
 from fe_data.dataset import design
-from fe_data.geometry import microstructure
+from fe_data.geometry import spacing
 from fe_data.mechanics import properties
 from figures import claims
 from figures.composite import problem
@@ -100,7 +100,7 @@ def content() -> dict[str, Any]:
             name: {place: judged(entry) for place, entry in compare(run).items()}
             for name, run in runs.items()
         },
-        "cell": asdict(settings.Settings()) | {"min_spacing": microstructure.SPACING},
+        "rve": asdict(settings.Settings()) | {"min_spacing": spacing.SPACING},
         "adam": asdict(TrainingSettings()),
         "signs": SIGNS,
         "example": profile.example_1d.model_dump(),

@@ -41,6 +41,7 @@ from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
 from .fields.mesh_file import save_mesh as save_mesh
 from .fields.paraview import save_fields as save_fields
+from .fields.paraview import save_interfaces as save_interfaces
 from .files.csv_rows import TableError as TableError
 from .geometry.microstructure import Microstructure as Microstructure
 from .geometry.microstructure import random_microstructure as random_microstructure

@@ -44,11 +44,11 @@ def report(study: "Study") -> str:
     import pandas as pd
 
     results = {f"prior {name}": result for name, result in study.results.items()}
-    statistics = {name: each.statistics for name, each in results.items()}
+    statistics = {name: result.statistics for name, result in results.items()}
     variances = {name: pd.Series(1e3 * s.variance, s.groups) for name, s in statistics.items()}
     tables = [pd.DataFrame(variances).map("{:8.2f}".format).rename_axis("1000 x variance")]
     for title, column in (("Wasserstein", "wasserstein"), ("error of widths", "width")):
-        compared = pd.DataFrame({name: each.comparison[column] for name, each in results.items()})
+        compared = pd.DataFrame({name: r.comparison[column] for name, r in results.items()})
         tables.append(compared.map("{:8.3f}".format).rename_axis(title))
     return "\n".join(table.T.to_string() for table in tables)
 

@@ -65,8 +65,8 @@ class StudyConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or len(set(self.priors)) < len(self.priors):
-            known = ", ".join(PRIORS)
-            raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
+            names = ", ".join(PRIORS)
+            raise ValueError(f"priors = {self.priors}: must be some of {names}, each once")
         for prior in self.priors:
             _check_option("priors", prior, PRIORS)
         _check_option("optimiser", self.optimiser, OPTIMISERS)

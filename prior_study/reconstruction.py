@@ -48,21 +48,21 @@ class Distance:
     wasserstein: float
 
 
-def distance(found: Moments, true: Moments) -> Distance:
-    """Return the distance of functions from a prior, computed from moments on the same grid."""
+def distance(moments: Moments, exact: Moments) -> Distance:
+    """Return the distance of functions from a prior with exact moments, on the same grid."""
     # Gelbrich (1990): W² = |m - m0|² + tr C + tr C0 - 2 tr (C0^½ C C0^½)^½. With C = R Rᵀ the last
     # trace is the sum of the singular values of R0ᵀ R.
-    roots = covariance_root(true.covariance).T @ covariance_root(found.covariance)
+    roots = covariance_root(exact.covariance).T @ covariance_root(moments.covariance)
     fidelity = np.linalg.svd(roots, compute_uv=False).sum()
-    traces = np.trace(found.covariance) + np.trace(true.covariance)
+    traces = np.trace(moments.covariance) + np.trace(exact.covariance)
     bures = max(traces - 2.0 * fidelity, 0.0)
-    shift = np.sum((found.mean - true.mean) ** 2)
-    size = np.sum(true.mean**2) + np.trace(true.covariance)
-    difference = np.linalg.norm(found.covariance - true.covariance)
+    shift = np.sum((moments.mean - exact.mean) ** 2)
+    size = np.sum(exact.mean**2) + np.trace(exact.covariance)
+    difference = np.linalg.norm(moments.covariance - exact.covariance)
     return Distance(
         mean=float(np.sqrt(shift / size)),
-        covariance=float(difference / np.linalg.norm(true.covariance)),
-        wasserstein=float(np.sqrt((shift + bures) / len(true.mean))),
+        covariance=float(difference / np.linalg.norm(exact.covariance)),
+        wasserstein=float(np.sqrt((shift + bures) / len(exact.mean))),
     )
 
 
@@ -72,13 +72,13 @@ def half_widths(functions: np.ndarray) -> np.ndarray:
     return 0.5 * (high - low)
 
 
-def width_error(found: np.ndarray, true: np.ndarray) -> float:
+def width_error(functions: np.ndarray, widths: np.ndarray) -> float:
     """Return the root mean square of log(w / w0), with half widths w of functions (K, n).
 
-    The half widths w0 of the prior are `true`, (n,). If all w are twice w0, the error is log 2.
+    The half widths w0 of the prior are `widths`, (n,). If all w are twice w0, the error is log 2.
     """
     # Half widths come from quantiles, which do not depend on a few extreme functions.
-    ratio = np.log(half_widths(found) / true)
+    ratio = np.log(half_widths(functions) / widths)
     return float(np.sqrt(np.mean(ratio**2)))
 
 

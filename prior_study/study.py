@@ -26,7 +26,7 @@ from safe_files.writing import write_atomic
 
 FORMAT = 3
 BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # first bytes of an archive that begins with `format`
-KEPT_FUNCTIONS = 100  # functions of each source that are kept for figures
+SHOWN_FUNCTIONS = 100  # functions of each source that are stored for figures
 TRUE_FUNCTIONS = 4000  # realisations from which the widths of a functional prior are computed
 # Sources of functions that are compared with the functional prior: K realisations of the prior
 # itself, which show the sampling error of K draws; the networks fitted to realisations; and each
@@ -43,7 +43,7 @@ class PriorResult:
     realisations: np.ndarray  # g^[k] at these points, (K, M)
     fitted: np.ndarray  # f^[k] at these points, (K, M)
     statistics: WeightStatistics  # of the weights
-    functions: np.ndarray  # some functions of each source on the grid, (6, n_kept, n)
+    functions: np.ndarray  # some functions of each source on the grid, (6, n_shown, n)
     moments: np.ndarray  # mean and standard deviation of each source on the grid, (6, 2, n)
     exact: np.ndarray  # mean and standard deviation of the functional prior on the grid, (2, n)
     distances: np.ndarray  # `reconstruction.Distance` of each source, (6, 3)
@@ -64,8 +64,8 @@ class PriorResult:
     @property
     def comparison(self) -> pd.DataFrame:
         """Distances, width errors and steepness, one row per source."""
-        found = pd.DataFrame(self.distances, SOURCES, [part.name for part in fields(Distance)])
-        return found.assign(width=self.width_errors, steepness=self.steepness)
+        table = pd.DataFrame(self.distances, SOURCES, [field.name for field in fields(Distance)])
+        return table.assign(width=self.width_errors, steepness=self.steepness)
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,19 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     many = prior.process.sample(grid, TRUE_FUNCTIONS, config.seed + 2)
     widths = reconstruction.half_widths(many[:, :, 0])
     spacing = grid[1, 0] - grid[0, 0]
-    kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
+    n_shown = min(SHOWN_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
         weights=weights,
         inputs=inputs[:, 0],
         realisations=pretrained.targets[:, order, 0],
         fitted=ARCHITECTURE.forward(weights, inputs)[:, :, 0],
         statistics=weight_statistics(weights, ARCHITECTURE, config.seed),
-        functions=np.stack([values[:kept] for values in functions]).astype(np.float32),
-        moments=np.array([(each.mean, each.std) for each in moments]),
+        functions=np.stack([values[:n_shown] for values in functions]).astype(np.float32),
+        moments=np.array([(m.mean, m.std) for m in moments]),
         exact=np.array([exact.mean, exact.std]),
-        distances=np.array([astuple(distance(each, exact)) for each in moments]),
-        width_errors=np.array([reconstruction.width_error(each, widths) for each in functions]),
-        steepness=np.array([reconstruction.steepness(each, spacing) for each in functions]),
+        distances=np.array([astuple(distance(m, exact)) for m in moments]),
+        width_errors=np.array([reconstruction.width_error(f, widths) for f in functions]),
+        steepness=np.array([reconstruction.steepness(f, spacing) for f in functions]),
     )
 
 
@@ -161,7 +161,7 @@ def load(path: Path) -> Study:
 
 def _result(arrays: Mapping[str, np.ndarray], name: str) -> PriorResult:
     def entries(kind: type) -> dict[str, np.ndarray]:
-        names = [part.name for part in fields(kind) if part.name != "statistics"]
+        names = [field.name for field in fields(kind) if field.name != "statistics"]
         return {key: arrays[f"{name}.{key}"] for key in names}
 
     statistics = WeightStatistics(**entries(WeightStatistics))

@@ -55,7 +55,7 @@ class Campaign:
     The first round is a Latin hypercube, or given inputs. In each later round `select_runs` selects
     from a Latin hypercube of candidates, with the model fitted to all results. Failed runs are not
     used to fit the model. If some runs failed, the gain of a candidate is multiplied by its
-    probability of success, from a Gaussian process classifier, and the variance is averaged over
+    probability of success, from a Gaussian process classifier. The variance is averaged over
     candidates drawn with this probability.
 
     `ask` and `tell` replace the file in one step. If a script is killed, start it again: `ask` then

@@ -119,11 +119,11 @@ def train_function_anchored(
 
         Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
 
-    with the prior covariance C. Up to a constant, this is the squared distance of f from f*, the
-    realisation conditioned on the perturbed data (Matheron's rule), in the metric of the posterior
-    covariance. For a Gaussian process prior and sufficiently wide networks, the members are draws
-    from the exact posterior. With a MixturePrior each member follows one component; components are
-    allocated by their posterior weights.
+    with the prior covariance C. Up to a constant, this is the squared distance of f from f*, in the
+    metric of the posterior covariance. Here f* is the realisation conditioned on the perturbed
+    data (Matheron's rule). For a Gaussian process prior and sufficiently wide networks, the members
+    are draws from the exact posterior. With a MixturePrior each member follows one component;
+    components are allocated by their posterior weights.
 
     Args:
         pretrained: Networks from `pretrain`; smooth ("silu") and wide networks follow f* best.

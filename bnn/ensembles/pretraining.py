@@ -369,8 +369,8 @@ def checked_data(
 def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
     """Check that data X (N, n_in) and y (N, n_out) match the inputs and outputs of the networks.
 
-    Values of y may be missing. Warn if data lie far outside the bounds, or most of them outside the
-    range of the points at which the networks were fitted to the prior.
+    Values of y may be missing. Warn if data lie far outside the bounds, or if most lie outside the
+    range of the points of pre-training.
     """
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)

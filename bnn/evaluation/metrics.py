@@ -75,16 +75,16 @@ def _patterns(y: Array) -> Iterator[tuple[Any, Any]]:
     if present.all():
         yield slice(None), slice(None)
         return
-    found, number = np.unique(present, axis=0, return_inverse=True)
-    for k, own in enumerate(found):
-        if own.any():
-            yield np.flatnonzero(number.ravel() == k), np.flatnonzero(own)
+    patterns, number = np.unique(present, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        if pattern.any():
+            yield np.flatnonzero(number.ravel() == k), np.flatnonzero(pattern)
 
 
 def _of_outputs(covariances: Array, rows: Any, outputs: Any) -> Array:
     """Select rows and outputs of covariances, (n_out, n_out) or (n, n_out, n_out)."""
-    own = covariances[rows] if covariances.ndim == 3 else covariances
-    return np.asarray(own[..., outputs, :][..., outputs])
+    of_rows = covariances[rows] if covariances.ndim == 3 else covariances
+    return np.asarray(of_rows[..., outputs, :][..., outputs])
 
 
 def _errors(
@@ -121,8 +121,8 @@ def _averaged(values: Array, per_output: bool) -> Score:
     check_flags(per_output=per_output)
     if not per_output and not np.isnan(values).any():
         return float(values.mean())
-    each = _mean(values)
-    return each if per_output else float(each.mean())
+    by_output = _mean(values)
+    return by_output if per_output else float(by_output.mean())
 
 
 def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
@@ -135,31 +135,38 @@ def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
     return y, samples
 
 
-def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.inf) -> Array:
-    """Return log densities, normal or Student's t, from squared distances and a log determinant."""
-    if np.isinf(freedom):
+def _logs(squares: Array, d: int, determinant: float = 0.0, nu: float = np.inf) -> Array:
+    """Return log densities from squared distances and a log determinant.
+
+    They are those of Student's t with ν degrees of freedom, or normal if ν is infinite.
+    """
+    if np.isinf(nu):
         return np.asarray(-0.5 * (squares + (d * np.log(2.0 * np.pi) + determinant)))
-    constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
-    constant -= 0.5 * d * np.log(freedom * np.pi)
-    logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
+    # log p = log Γ((ν + d)/2) - log Γ(ν/2) - d/2 log(ν π) - (ν + d)/2 log(1 + s/ν) - ½ log |Ψ|
+    constant = special.gammaln(0.5 * (nu + d)) - special.gammaln(0.5 * nu)
+    constant -= 0.5 * d * np.log(nu * np.pi)
+    logs = constant - 0.5 * (nu + d) * np.log1p(squares / nu)
     return np.asarray(logs - 0.5 * determinant)
 
 
-def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
-    """Return Σ_i log p of the residuals, normal or Student's t, with scale diag(std_i²) + added."""
+def _log_density(residuals: Array, std: Array, added: Array, nu: float = np.inf) -> float:
+    """Return Σ_i log p of residuals under `_logs` with the scale matrices diag(std_i²) + added."""
     if np.isnan(residuals).any():
-        parts = [
+        sums = [
             _log_density(
-                residuals[rows][:, own], std[rows][:, own], _of_outputs(added, rows, own), freedom
+                residuals[rows][:, outputs],
+                std[rows][:, outputs],
+                _of_outputs(added, rows, outputs),
+                nu,
             )
-            for rows, own in _patterns(residuals)
+            for rows, outputs in _patterns(residuals)
         ]
-        return float(np.sum(parts))
+        return float(np.sum(sums))
     d = residuals.shape[1]
     roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
     with np.errstate(over="ignore"):  # the density may vanish: its logarithm is -inf then
         squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
-    logs = _logs(squares, d, freedom=freedom)
+    logs = _logs(squares, d, nu=nu)
     return float(logs.sum() - np.log(np.einsum("njj->nj", roots).copy()).sum())
 
 
@@ -285,11 +292,11 @@ def elppd(
     """
     check_option("density", density, ("mixture", "student_t"))
     (y, samples) = _sampled(y, samples)
-    freedom = np.inf
+    nu = np.inf
     if isinstance(noise, StudentNoise):
         check_option("density under a StudentNoise", density, ("mixture",))
         covariances = noise_covariance(noise.noise, *y.shape[::-1])
-        freedom = noise.degrees
+        nu = noise.degrees
         noise = scaled(noise, covariances)
     if density == "student_t":
         if len(samples) < 2:
@@ -297,23 +304,24 @@ def elppd(
         spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
         return _log_density(*_errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
     covariances = noise_covariance(noise, *y.shape[::-1])
-    parts = [
-        _mixture((y - samples)[:, rows][:, :, own], _of_outputs(covariances, rows, own), freedom)
-        for rows, own in _patterns(y)
+    residuals = y - samples
+    sums = [
+        _mixture(residuals[:, rows][:, :, outputs], _of_outputs(covariances, rows, outputs), nu)
+        for rows, outputs in _patterns(y)
     ]
-    return float(np.sum(parts))
+    return float(np.sum(sums))
 
 
-def _mixture(residuals: Array, covariances: Array, freedom: float) -> float:
+def _mixture(residuals: Array, covariances: Array, nu: float) -> float:
     """Return Σ_i log(1/K Σ_k p(r_ki)) of residuals r (K, n, d), with one or n covariances."""
     K, _, d = residuals.shape
     logs = []
     roots = np.linalg.cholesky(covariances.reshape(-1, d, d))
-    for root, part in zip(roots, np.split(residuals, len(roots), axis=1), strict=True):
+    for root, r in zip(roots, np.split(residuals, len(roots), axis=1), strict=True):
         with np.errstate(over="ignore"):  # as in `_log_density`
-            squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
-        each = _logs(squares, d, 2.0 * np.log(np.diag(root).copy()).sum(), freedom)
-        logs.append(each.reshape(K, -1))
+            squares = np.sum(solve_triangular(root, r.reshape(-1, d).T, lower=True) ** 2, axis=0)
+        determinant = 2.0 * np.log(np.diag(root).copy()).sum()
+        logs.append(_logs(squares, d, determinant, nu).reshape(K, -1))
     return float(np.sum(special.logsumexp(np.hstack(logs), axis=0) - np.log(K)))
 
 

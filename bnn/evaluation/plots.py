@@ -121,22 +121,23 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
         >>> len(bnn.plots.plot_rounds(rounds, ["a", "b"]).axes)
         2
     """
-    parts = [as_points(f"rounds[{k}]", X) for k, X in enumerate(rounds)]
-    n_in = parts[0].shape[1]
-    if any(part.shape[1] != n_in for part in parts):
-        raise ValueError(f"rounds have {[part.shape[1] for part in parts]} inputs: must be equal")
+    points = [as_points(f"rounds[{k}]", X) for k, X in enumerate(rounds)]
+    numbers = [X.shape[1] for X in points]
+    n_in = numbers[0]
+    if any(number != n_in for number in numbers):
+        raise ValueError(f"rounds have {numbers} inputs: must be equal")
     names = input_names or list(getattr(rounds[0], "columns", ()))
     names = names or [f"input {i}" for i in range(n_in)]
     pairs = [(i, (i + 1) % n_in) for i in range(0, n_in, 2)]
-    size = 1.7 * len(parts) + 0.6, 1.7 * len(pairs) + 0.5
-    figure, panels = _panels(len(pairs), len(parts), figsize=size, sharex="row", sharey="row")
+    size = 1.7 * len(points) + 0.6, 1.7 * len(pairs) + 0.5
+    figure, panels = _panels(len(pairs), len(points), figsize=size, sharex="row", sharey="row")
     for (row, k), axes in np.ndenumerate(panels):
         i, j = pairs[row]
-        for earlier in parts[:k]:
+        for earlier in points[:k]:
             axes.scatter(earlier[:, i], earlier[:, j], s=9, color="0.7", lw=0)
-        axes.scatter(parts[k][:, i], parts[k][:, j], s=14, color="C3", lw=0)
+        axes.scatter(points[k][:, i], points[k][:, j], s=14, color="C3", lw=0)
         axes.set(xlabel=names[i], ylabel=names[j] if k == 0 else "")
-        words = f"{sum(map(len, parts[: k + 1]))} runs" if row == 0 else ""
+        words = f"{sum(map(len, points[: k + 1]))} runs" if row == 0 else ""
         axes.set_title(words, fontsize="medium")
     return figure
 
@@ -185,12 +186,10 @@ def plot_slices(
     if centre.shape != (n_in,):
         raise ValueError(f"at has shape {centre.shape}: must be ({n_in},)")
     lines = np.linspace(points.min(axis=0), points.max(axis=0), SLICE_POINTS).T
-    where = np.tile(centre, (n_in, SLICE_POINTS, 1))
-    where[range(n_in), :, range(n_in)] = lines
-    where = where.reshape(-1, n_in)
+    on_slices = _on_slices(centre, lines)
     # A model that was fitted to a table expects a table with the same column names.
-    asked = type(X)(where, columns=columns) if columns else where
-    predicted = model.predict(asked, return_std=True)
+    requested = type(X)(on_slices, columns=columns) if columns else on_slices
+    predicted = model.predict(requested, return_std=True)
     mean, std = (np.reshape(values, (*lines.shape, -1)) for values in predicted)
     n_out = mean.shape[2]
     data = None if y is None else as_columns("y", y, len(points))
@@ -215,6 +214,14 @@ def plot_slices(
     for axes, name in zip(panels[:, 0], outputs, strict=True):
         axes.set_ylabel(name)
     return figure
+
+
+def _on_slices(centre: Array, lines: Array) -> Array:
+    """Return points (n_in n, n_in): input i takes its n values in lines (n_in, n), others rest."""
+    n_in, n = lines.shape
+    points = np.tile(centre, (n_in, n, 1))
+    points[range(n_in), :, range(n_in)] = lines
+    return points.reshape(-1, n_in)
 
 
 def _check_names(argument: str, names: Sequence[str] | None, n: int) -> None:
@@ -246,11 +253,11 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     """
     call = "plot_parity(y, *model.predict(X, return_std=True))"
     named = {"y": y, "mean": mean, "std": std}
-    given = [_numbers(name, values, call) for name, values in named.items()]
-    if len({values.shape for values in given}) > 1:
-        shapes = ", ".join(str(values.shape) for values in given)
+    arrays = [_numbers(name, values, call) for name, values in named.items()]
+    if len({array.shape for array in arrays}) > 1:
+        shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"y, mean and std have shapes {shapes}: must be equal")
-    y, mean, std = (as_columns("y", values, len(values)) for values in given)
+    y, mean, std = (as_columns("y", array, len(array)) for array in arrays)
     n = y.shape[1]
     _check_names("names", names, n)
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
@@ -341,14 +348,14 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
 
 
 def plot_sensitivity(
-    found: Sensitivity,
+    result: Sensitivity,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw main effects and Sobol indices, one row of panels per output.
 
     Args:
-        found: Result of `bnn.sensitivity`.
+        result: Result of `bnn.sensitivity`.
         input_names: Names of the inputs; None uses the names in the result.
         output_names: Names of the outputs, with units.
 
@@ -362,21 +369,21 @@ def plot_sensitivity(
         >>> import numpy as np
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (20, 2))
         >>> model = bnn.GPRegressor(noise=0.01).fit(X, X[:, 0] * X[:, 1])
-        >>> found = bnn.sensitivity(model, [(0.0, 1.0)] * 2, n=64)
-        >>> len(bnn.plots.plot_sensitivity(found, ["a", "b"], ["y"]).axes)
+        >>> result = bnn.sensitivity(model, [(0.0, 1.0)] * 2, n=64)
+        >>> len(bnn.plots.plot_sensitivity(result, ["a", "b"], ["y"]).axes)
         2
     """
-    n_out, n_in = found.first.shape
-    inputs = input_names or found.inputs or [f"input {i}" for i in range(n_in)]
+    n_out, n_in = result.first.shape
+    inputs = input_names or result.inputs or [f"input {i}" for i in range(n_in)]
     outputs = output_names or [f"output {j}" for j in range(n_out)]
     figure, panels = _panels(n_out, 2, figsize=(7.5, 2.0 * n_out + 0.6), sharex="col")
     places = np.arange(n_in)
     for j, (left, right) in enumerate(panels):
         for i, name in enumerate(inputs):
-            share = np.linspace(0.0, 1.0, found.levels.shape[1])
-            left.plot(share, found.effects[j, i], color=f"C{i}", label=name)
-            right.bar(places[i], found.total[j, i], 0.7, color="none", edgecolor=f"C{i}")
-            right.bar(places[i], found.first[j, i], 0.7, color=f"C{i}")
+            share = np.linspace(0.0, 1.0, result.levels.shape[1])
+            left.plot(share, result.effects[j, i], color=f"C{i}", label=name)
+            right.bar(places[i], result.total[j, i], 0.7, color="none", edgecolor=f"C{i}")
+            right.bar(places[i], result.first[j, i], 0.7, color=f"C{i}")
         left.set_ylabel(outputs[j])
         right.set(xticks=places, xticklabels=inputs, ylim=(0.0, 1.05), ylabel="share of variance")
     panels[0, 0].set_title("main effects", fontsize="medium")

@@ -18,7 +18,7 @@ from bnn.noise import Noise, checked_noise, covariance_at
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import TablePrior, draw_realisations
 
-LEVELS = (0.025, 0.5, 0.975)
+QUANTILES = (0.025, 0.5, 0.975)
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,9 +96,9 @@ def check_prior(
     if isinstance(prior, type) or not isinstance(prior, FunctionalPrior):
         raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")
     X, y = as_data(X, y)
-    kept = checked_noise(noise, X.shape[1], y.shape[1])
+    covariance = covariance_at(checked_noise(noise, X.shape[1], y.shape[1]), X)
     seeds = seed_sequence(random_state)
-    variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
+    variances = np.einsum("...jj->...j", covariance) * np.ones((len(X), 1))
     check_count("realisations", realisations, 4)
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
     check_count("realisations", R, 4)
@@ -110,7 +110,7 @@ def check_prior(
     gaussian = isinstance(prior, GaussianProcessPrior) and not (
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
-    found = []
+    results = []
     with progress_bar(y.shape[1] + 1, titled("prior check", None), "step") as bar:
         for j, variance in enumerate(variances.T):
             if gaussian and isinstance(prior, GaussianProcessPrior):
@@ -119,17 +119,17 @@ def check_prior(
             else:
                 mean = f[::2, :, j].mean(axis=0)
                 covariance = np.cov(f[::2, :, j], rowvar=False)
-            own = np.vstack([y[:, j], noisy[1::2, :, j]]) - mean
-            squares = _squared_distances(own, np.atleast_2d(covariance), variance)
+            away = np.vstack([y[:, j], noisy[1::2, :, j]]) - mean
+            squares = _squared_distances(away, np.atleast_2d(covariance), variance)
             expected = squares[1:].mean()
             p_value = np.mean(squares >= squares[0])
             if gaussian:
                 expected = len(X)
                 p_value = chi2.sf(squares[0], len(X))
-            found.append((np.sqrt(squares[0] / expected), p_value))
+            results.append((np.sqrt(squares[0] / expected), p_value))
             bar.update()
-        distance, p_values = np.transpose(found)
-        quantiles = np.quantile(noisy, LEVELS, axis=0)
+        distance, p_values = np.transpose(results)
+        quantiles = np.quantile(noisy, QUANTILES, axis=0)
         bar.update()
     return PriorCheck(distance, p_values, quantiles, y)
 

@@ -18,12 +18,14 @@ from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
 from safe_files.help_page import see
 
-LEVELS = 25  # values of an input at which its main effect is computed
+EFFECT_LEVELS = 25  # values of an input at which its main effect is computed
 BLOCKS = 16  # blocks of consecutive base points that the bootstrap resamples
-LEAST = 2 * BLOCKS  # base points; with fewer, 95 % intervals contain 40 to 85 % of the indices
+FEWEST_POINTS = (
+    2 * BLOCKS
+)  # base points; with fewer, 95 % intervals contain 40 to 85 % of the indices
 RESAMPLES = 500  # of the bootstrap
-WIDE = 0.1  # half width of an interval from which on a warning says that n is too small
-POINTS = 256  # largest number of points of the other inputs for the average of a main effect
+LARGEST_HALF_WIDTH = 0.1  # of an interval; if one is wider, a warning says that n is too small
+EFFECT_POINTS = 256  # largest number of points of the other inputs for the average of a main effect
 # Limits of the printed result, so that it has at most ten lines of 100 characters.
 SHOWN_INPUTS = 7
 SHOWN_OUTPUTS = 5
@@ -139,18 +141,12 @@ def sensitivity(
     """
     if not callable(getattr(model, "predict", None)) or isinstance(model, type):
         raise TypeError(f"model is an instance of {type(model).__name__}: must have predict(X)")
-    pairs = as_finite("bounds", bounds)
-    needed = getattr(model, "n_features_in_", len(pairs) if pairs.ndim else "n_in")
-    if pairs.shape != (needed, 2):
-        raise ValueError(f"bounds has shape {pairs.shape}: must be ({needed}, 2)")
-    box = BoundsScaler(pairs[:, 0], pairs[:, 1])
-    check_count("n", n, LEAST)
+    box = _checked_box(model, bounds)
+    check_count("n", n, FEWEST_POINTS)
     if n & (n - 1):
         raise ValueError(f"n = {n}: must be a power of two")
-    n_in = len(pairs)
-    unit = qmc.Sobol(2 * n_in, seed=generator(random_state)).random_base2(n.bit_length() - 1)
-    A = np.asarray(box.inverse_transform(2.0 * unit[:, :n_in] - 1.0))
-    B = np.asarray(box.inverse_transform(2.0 * unit[:, n_in:] - 1.0))
+    n_in = len(box.low)
+    A, B = _base_points(box, n, random_state)
     f = _predicted(model, A)
     g = _predicted(model, B)
     both = np.vstack([f, g])
@@ -158,14 +154,14 @@ def sensitivity(
     unit = np.exp2(np.frexp(np.abs(both).max(axis=0))[1] - 1.0)
     middle = np.mean(both / unit, axis=0)
     f, g = f / unit - middle, g / unit - middle
-    levels = np.linspace(box.low, box.high, LEVELS).T
+    levels = np.linspace(box.low, box.high, EFFECT_LEVELS).T
     mixed = []
     effects = []
     for i in counted(range(n_in), "sensitivity", "input"):
         points = A.copy()
         points[:, i] = B[:, i]
         mixed.append(_predicted(model, points) / unit - middle)
-        effects.append(_effect(model, A[:POINTS], i, levels[i], unit))
+        effects.append(_effect(model, A[:EFFECT_POINTS], i, levels[i], unit))
     moments = _Moments(f, g, np.array(mixed))
     constant = ~varies(both)
     once = moments.indices(np.ones((1, moments.blocks)))[0]
@@ -177,12 +173,30 @@ def sensitivity(
     result = Sensitivity(
         first, total, levels, np.transpose(effects, (2, 0, 1)), names, of_first, of_total
     )
-    if result.half_width > WIDE:
+    if result.half_width > LARGEST_HALF_WIDTH:
         widest = f"± {result.half_width:.2g}"
         message = f"n = {n}: the 95 % intervals of the indices reach {widest}, use a larger n"
         message += f"; {see('warnings')}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
+
+
+def _checked_box(model: Any, bounds: ArrayLike) -> BoundsScaler:
+    """Check that the bounds are (low, high) of each input of the model, and return them."""
+    pairs = as_finite("bounds", bounds)
+    needed = getattr(model, "n_features_in_", len(pairs) if pairs.ndim else "n_in")
+    if pairs.shape != (needed, 2):
+        raise ValueError(f"bounds has shape {pairs.shape}: must be ({needed}, 2)")
+    return BoundsScaler(pairs[:, 0], pairs[:, 1])
+
+
+def _base_points(box: BoundsScaler, n: int, random_state: RandomState) -> tuple[Array, Array]:
+    """Return two samples A and B of the box, (n, n_in) each, from one Sobol sequence."""
+    n_in = len(box.low)
+    unit = qmc.Sobol(2 * n_in, seed=generator(random_state)).random_base2(n.bit_length() - 1)
+    A = np.asarray(box.inverse_transform(2.0 * unit[:, :n_in] - 1.0))
+    B = np.asarray(box.inverse_transform(2.0 * unit[:, n_in:] - 1.0))
+    return A, B
 
 
 class _Moments:
@@ -197,9 +211,9 @@ class _Moments:
         self.blocks = BLOCKS
         # V_i = E (g - c)(h - f) with h = f at the points with input i of g, and V_Ti = ½ E (f - h)²
         away = mixed - f
-        self._parts = [
-            part.reshape(*part.shape[:-2], self.blocks, -1, n_out).mean(axis=-2)
-            for part in (f, g, f**2 + g**2, away, g * away, 0.5 * away**2)
+        self._block_means = [
+            values.reshape(*values.shape[:-2], self.blocks, -1, n_out).mean(axis=-2)
+            for values in (f, g, f**2 + g**2, away, g * away, 0.5 * away**2)
         ]
 
     def indices(self, counts: Array) -> Array:
@@ -208,9 +222,9 @@ class _Moments:
         Args:
             counts: How often each block is in each sample, (R, blocks).
         """
-        # Means (R, n_out) of f, g and f² + g², and means (R, n_in, n_out) of the other parts
+        # Means (R, n_out) of f, g and f² + g², and means (R, n_in, n_out) of the others
         shares = counts / self.blocks
-        means = [np.einsum("rb,...bj->r...j", shares, part) for part in self._parts]
+        means = [np.einsum("rb,...bj->r...j", shares, values) for values in self._block_means]
         of_f, of_g, squares, away, products, total = means
         centre = 0.5 * (of_f + of_g)
         variance = np.maximum(0.5 * squares - centre**2, np.finfo(float).tiny)
@@ -241,11 +255,11 @@ def _predicted(model: Any, X: Array) -> Array:
 
 
 def _effect(model: Any, X: Array, i: int, levels: Array, unit: Array) -> Array:
-    """Return the mean of f over X (n, n_in) with input i at each of its levels, (LEVELS, n_out).
+    """Return the mean of f over X (n, n_in) with input i at each of its L levels, (L, n_out).
 
     Predictions are averaged in units (n_out,).
     """
     points = np.repeat(X[None], len(levels), axis=0)
     points[:, :, i] = levels[:, None]
-    found = _predicted(model, points.reshape(-1, X.shape[1])) / unit
-    return np.asarray(found.reshape(len(levels), len(X), -1).mean(axis=1) * unit)
+    values = _predicted(model, points.reshape(-1, X.shape[1])) / unit
+    return np.asarray(values.reshape(len(levels), len(X), -1).mean(axis=1) * unit)

@@ -1,6 +1,7 @@
 """Mean, standard deviation and their gradients as one C file without dependencies."""
 
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 
 from sklearn.utils.validation import check_is_fitted
@@ -8,14 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._validation import check_flags, check_integer
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, ensemble_tables
+from bnn.export.models import check_estimator, check_no_members
 from bnn.export.names import check_identifier
 from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
-from bnn.export.tables import filled
+from bnn.export.tables import Table, filled, write_code
 from bnn.gp.regressor import GPRegressor
 from bnn.noise.heteroscedastic import LARGEST_LOG
-from bnn.storage.reading import as_path
-from safe_files.writing import write_atomic
 
 BEGINNING = rb"/\* Mean and standard deviation \("
 
@@ -72,45 +72,36 @@ def to_c(
         ...     "surrogate_init" in Path(folder, "surrogate.c").read_text()
         True
     """
-    if not isinstance(model, GPRegressor | EnsembleRegressor):
-        given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be a GPRegressor or an ensemble")
+    check_estimator(model)
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     check_flags(include_noise=include_noise)
     check_is_fitted(model)
-    correlations = ""
+    sources = files("bnn.export")
     if isinstance(model, GPRegressor):
-        if members is not None:
-            raise ValueError(
-                f"members = {members!r:.60}: must be None, a GPRegressor has no members"
-            )
-        kind = "posterior.c"
+        check_no_members(members)
         tables, correlations = posterior_tables(model)
-        fewer = "fewer data"
+        estimator = sources.joinpath("posterior.c").read_text(encoding="ascii")
+        estimator = estimator.replace("/* CORRELATIONS */\n", correlations)
     else:
-        found, weights = chosen_weights(model, members)
-        kind = "ensemble.c"
-        tables = ensemble_tables(found, weights)
-        fewer = "smaller networks"
-        each = 5 * weights.shape[1] + 8  # bytes per member
+        tables = ensemble_tables(*chosen_weights(model, members))
+        estimator = sources.joinpath("ensemble.c").read_text(encoding="ascii")
     tables["TOTAL"] = 1 if include_noise else 0
     if include_noise:
         tables["LOG_NOISE"], limits = log_noise(model.noise_, model.n_features_in_)
         tables["NOISE_LOW"], tables["NOISE_HIGH"] = limits
         tables["LARGEST_LOG"] = LARGEST_LOG
-    sources = files("bnn.export")
     interface = sources.joinpath("interface.c").read_text(encoding="ascii")
     interface = interface.replace("UNCERTAINTY", "with the noise" if include_noise else "epistemic")
-    estimator = sources.joinpath(kind).read_text(encoding="ascii")
-    estimator = estimator.replace("/* CORRELATIONS */\n", correlations)
     text = filled(interface + estimator, name, tables)
-    if len(text) > max_bytes:
-        if isinstance(model, EnsembleRegressor):
-            superfluous = -(-(len(text) - max_bytes) // each)  # rounded up
-            room = len(weights) - superfluous
-            if room >= 2:
-                fewer = f"members = {room}"
-        given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
-        raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
-    write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
+    smaller = "fewer data"
+    if isinstance(model, EnsembleRegressor):
+        smaller = _smaller_ensemble(tables, len(text) - max_bytes)
+    write_code(path, text, BEGINNING, max_bytes, smaller)
+
+
+def _smaller_ensemble(tables: Mapping[str, Table], excess: int) -> str:
+    """Return what makes the file of an ensemble smaller by an excess of bytes."""
+    bytes_per_member = 5 * int(tables["WEIGHTS"]) + 8
+    fitting = int(tables["K"]) - -(-excess // bytes_per_member)  # rounded down
+    return f"members = {fitting}" if fitting >= 2 else "smaller networks"

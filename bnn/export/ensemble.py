@@ -23,13 +23,13 @@ ACTIVATIONS_IN_C = {
 
 def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
     """Return the members, and the weights of the first `members` of them in double precision."""
-    found = model.fitted_members()
-    K = len(found.weights)
+    fitted = model.fitted_members()
+    K = len(fitted.weights)
     if members is not None:
         check_integer("members", members, 2)
         if members > K:
             raise ValueError(f"members = {members}: the ensemble has {K}")
-    return found, found.weights[:members].astype(float)
+    return fitted, fitted.weights[:members].astype(float)
 
 
 def clipped_to(members: Members) -> Array:

@@ -131,10 +131,10 @@ def check_name(name: str, tables: Iterable[str], code: str) -> None:
         ValueError: If the name of a function is reserved or already used in the file.
     """
     functions = re.findall(r"^int surrogate(\w*)\(", code, re.MULTILINE)
-    own = re.findall(r"^(?:#define |static [^\[(;]*\b)(\w+)", code, re.MULTILINE)
-    own += [table.partition("(")[0] for table in tables]
+    defined = re.findall(r"^(?:#define |static [^\[(;]*\b)(\w+)", code, re.MULTILINE)
+    defined += [table.partition("(")[0] for table in tables]
     for function in sorted({name + ending for ending in functions}):
         if function in WORDS or FAMILIES.fullmatch(function):
             raise ValueError(f"name = {name!r:.60}: C, C++ or their libraries have {function!r}")
-        if function in own:
+        if function in defined:
             raise ValueError(f"name = {name!r:.60}: the file itself has another {function!r}")

@@ -21,17 +21,17 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
     Raises:
         ValueError: If the bounds of the noise differ between outputs.
     """
-    kept = noise.noise if isinstance(noise, StudentNoise) else noise
-    if not isinstance(kept, HeteroscedasticNoise):
+    covariance = noise.noise if isinstance(noise, StudentNoise) else noise
+    if not isinstance(covariance, HeteroscedasticNoise):
         with np.errstate(divide="ignore"):  # the variance may be zero
-            levels = 0.5 * np.log(np.diag(np.asarray(kept)))
+            levels = 0.5 * np.log(np.diag(np.asarray(covariance)))
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
-    if kept.limits.ndim > 2:
+    if covariance.limits.ndim > 2:
         reason = "the bounds of the noise differ between outputs, because y has missing outputs"
         raise ValueError(f"include_noise = True: must be False, since {reason}")
-    linear = kept.coefficients[: 1 + n_inputs]
+    linear = covariance.coefficients[: 1 + n_inputs]
     squares = np.zeros((n_inputs, linear.shape[1]))
-    for row, i in zip(kept.coefficients[1 + n_inputs :], kept.squares, strict=True):
+    for row, i in zip(covariance.coefficients[1 + n_inputs :], covariance.squares, strict=True):
         squares[i] += row
-    return np.vstack([linear, squares]), kept.limits
+    return np.vstack([linear, squares]), covariance.limits

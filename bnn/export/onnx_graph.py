@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._validation import Array, check_flags
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
+from bnn.export.models import check_estimator, check_no_members
 from bnn.export.noise import log_noise
 from bnn.export.onnx_process import Nodes, note_posterior
 from bnn.gp.regressor import GPRegressor
@@ -65,7 +66,7 @@ def to_onnx(
 
     The input x (n, n_in) and the outputs mean and std (n, n_out) have the units of the data and
     double precision. For a GPRegressor with N data the file contains an N × N matrix per component
-    and output, so it is larger than the C file, which computes these matrices. Needs the extra
+    and output. So it is larger than the C file, which computes these matrices. Needs the extra
     `onnx`.
 
     Args:
@@ -93,17 +94,12 @@ def to_onnx(
         >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
         >>> bnn.export.to_onnx(model, "surrogate.onnx")  # doctest: +SKIP
     """
-    if not isinstance(model, GPRegressor | EnsembleRegressor):
-        given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be a GPRegressor or an ensemble")
+    check_estimator(model)
     check_flags(include_noise=include_noise)
     check_is_fitted(model)
     onnx = _import_onnx()
     if isinstance(model, GPRegressor):
-        if members is not None:
-            raise ValueError(
-                f"members = {members!r:.60}: must be None, a GPRegressor has no members"
-            )
+        check_no_members(members)
         graph = _of_process(onnx, model, include_noise)
     else:
         graph = _of_ensemble(onnx, model, members, include_noise)
@@ -115,8 +111,8 @@ def _of_process(onnx: Any, model: GPRegressor, include_noise: bool) -> Any:
     """Return the graph of a GPRegressor."""
     nodes = Nodes(onnx.helper)
     moments = note_posterior(model, nodes, include_noise)
-    for found, name in zip(moments, ("mean", "std"), strict=True):
-        nodes.nodes.append(onnx.helper.make_node("Identity", [found.name], [name]))
+    for moment, name in zip(moments, ("mean", "std"), strict=True):
+        nodes.nodes.append(onnx.helper.make_node("Identity", [moment.name], [name]))
     double = onnx.TensorProto.DOUBLE
     shapes = {"x": model.X_.shape[1], "mean": model.y_.shape[1], "std": model.y_.shape[1]}
     x, *outputs = (
@@ -134,14 +130,14 @@ def _of_ensemble(
     onnx: Any, model: EnsembleRegressor, members: int | None, include_noise: bool
 ) -> Any:
     """Return the graph of an ensemble."""
-    found, weights = chosen_weights(model, members)
-    net = found.architecture
-    low, high = clipped_to(found)
+    chosen, weights = chosen_weights(model, members)
+    net = chosen.architecture
+    low, high = clipped_to(chosen)
     constants: dict[str, NDArray[Any]] = {
-        "in_centre": found.input_scaler.centre,
-        "in_half": found.input_scaler.half_range,
-        "out_centre": found.output_scaler.centre,
-        "out_half": found.output_scaler.half_range,
+        "in_centre": chosen.input_scaler.centre,
+        "in_half": chosen.input_scaler.half_range,
+        "out_centre": chosen.output_scaler.centre,
+        "out_half": chosen.output_scaler.half_range,
         "low": low,
         "high": high,
         "leak": np.array(SLOPE),

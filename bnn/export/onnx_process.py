@@ -96,9 +96,9 @@ class Noted(NDArrayOperatorsMixin):
         return self.nodes.add("Min", self.nodes.add("Max", self, low), high)
 
 
-def _noted(found: Any) -> Noted:
+def _noted(result: Any) -> Noted:
     """Unwrap a result from the array into which np.asarray puts it."""
-    inner = found.item() if isinstance(found, np.ndarray) else found
+    inner = result.item() if isinstance(result, np.ndarray) else result
     if not isinstance(inner, Noted):
         raise TypeError("the formula of the kernel does not depend on the input")
     return inner
@@ -108,14 +108,15 @@ def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tup
     """Write mean and standard deviation at the input x, (n, n_out) each, as nodes of a graph."""
     posteriors, weights = mixed(model.posterior_)
     x = Noted(nodes, "x")
-    parts = [
-        (share, *_moments(posterior, nodes, x))
-        for share, posterior in zip(weights, posteriors, strict=True)
-        if share.any()
+    moments = [
+        (w, *_moments(posterior, nodes, x))
+        for w, posterior in zip(weights, posteriors, strict=True)
+        if w.any()
     ]
     # m = Σ_s w_s m_s and v = Σ_s w_s (v_s + (m_s - m)²)
-    mean = sum((share * own for share, own, _ in parts[1:]), start=parts[0][0] * parts[0][1])
-    spreads = [share * (variance + np.square(own - mean)) for share, own, variance in parts]
+    means = [w * m for w, m, _ in moments]
+    mean = sum(means[1:], start=means[0])
+    spreads = [w * (v + np.square(m - mean)) for w, m, v in moments]
     variance = sum(spreads[1:], start=spreads[0])
     A, a = posteriors[0].prior.linear_mean(model.X_.shape[1])
     if include_noise:
@@ -143,7 +144,7 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
             seen = prior.active_dims_of(j, posterior.X.shape[1])
             points = nodes.add("Gather", x, np.array(seen), axis=1)
             cross[j] = _kernel(prior.kernels[j], nodes, points, posterior.X[:, seen])
-        k, own = cross[j]
+        k, k_xx = cross[j]
         columns.append(k @ posterior.solved[:, c : c + 1])
         _, L, missing = factors[0 if posterior.coupled else c]
         inverse = solve_triangular(L, np.eye(len(L)), lower=True)
@@ -152,7 +153,7 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
         # k(x, x) - |L⁻¹ k|², bounded from below: at data without noise only rounding errors remain
         explained = nodes.sum_of_squares(k @ inverse[:, rows].T, 1)
         explained = nodes.add("Unsqueeze", explained, np.array([1]))
-        left.append(np.maximum(own - explained, np.finfo(float).eps * own))
+        left.append(np.maximum(k_xx - explained, np.finfo(float).eps * k_xx))
     mean = nodes.add("Concat", *columns, axis=1)
     variance = nodes.add("Concat", *left, axis=1)
     if posterior.coupled or np.array_equal(axes, np.eye(len(axes))):
@@ -163,10 +164,10 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
 def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Noted, Noted]:
     """Write k(x, X_train), (n, N), and k(x, x), (n, 1)."""
     if isinstance(kernel, sk.Sum):
-        pairs = [_kernel(part, nodes, x, data) for part in (kernel.k1, kernel.k2)]
+        pairs = [_kernel(term, nodes, x, data) for term in (kernel.k1, kernel.k2)]
         return pairs[0][0] + pairs[1][0], pairs[0][1] + pairs[1][1]
     if isinstance(kernel, sk.Product):
-        pairs = [_kernel(part, nodes, x, data) for part in (kernel.k1, kernel.k2)]
+        pairs = [_kernel(factor, nodes, x, data) for factor in (kernel.k1, kernel.k2)]
         return pairs[0][0] * pairs[1][0], pairs[0][1] * pairs[1][1]
     if type(kernel) is Warped:
         z = _noted(kernel.turned(kernel.bent(x)[0]))  # type: ignore[arg-type]
@@ -175,19 +176,19 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         away = _noted(kernel.away(x))  # type: ignore[arg-type]
         variance = np.asarray(kernel.variance) * np.ones(data.shape[1])
         others = (variance * kernel.away(data)).T
-        own = np.square(away) @ variance[:, None] + kernel.offset
+        k_xx = np.square(away) @ variance[:, None] + kernel.offset
         total = away @ others + kernel.offset
         if np.any(kernel.bends):
             bends = np.asarray(kernel.bends) * np.ones(data.shape[1])
             of_x = kernel.bent(away)  # type: ignore[arg-type]
             for g, of_data in zip(of_x, kernel.bent(kernel.away(data)), strict=True):
                 total = total + g @ (bends * of_data).T
-                own = own + np.square(g) @ bends[:, None]
-        return total, own
+                k_xx = k_xx + np.square(g) @ bends[:, None]
+        return total, k_xx
     flat = 0.0 * nodes.add("ReduceSum", x, np.array([1]), keepdims=1)
     if type(kernel) is sk.ConstantKernel:
-        own = flat + float(kernel.constant_value)
-        return own + np.zeros((1, len(data))), own
+        k_xx = flat + float(kernel.constant_value)
+        return k_xx + np.zeros((1, len(data))), k_xx
     formula = Stationary._evaluate
     if isinstance(kernel, Stationary) and type(kernel)._evaluate is formula:
         scale = np.asarray(kernel.lengthscale)

@@ -9,12 +9,10 @@ from sklearn.exceptions import NotFittedError
 
 from bnn._validation import Array, as_finite, check_integer
 from bnn.export.names import check_identifier
-from bnn.export.tables import Table, filled
+from bnn.export.tables import Table, filled, write_code
 from bnn.paths import StrainPathEnsemble
 from bnn.paths.bank import ELASTIC, IMAGES, MaterialPointBasis, stiffness_basis
 from bnn.paths.material_points import column, moduli
-from bnn.storage.reading import as_path
-from safe_files.writing import write_atomic
 
 BEGINNING = rb"/\* Stress of an RVE along any strain path"
 
@@ -32,10 +30,10 @@ def path_to_c(
 
     The file includes only math.h, and its first comment describes how to call its functions. NAME
     computes one step of a member or of the posterior mean. From the old state and the strain at the
-    end of the step it computes the stress, the new state and the consistent tangent, which is
-    symmetric. A state has NAME_STATE numbers; zeros are the state at rest. Several threads may call
-    the functions at the same time. The spread of the members is the uncertainty of the weights that
-    remains after training, without the scatter between microstructures and without model error.
+    end of the step it computes stress, new state and consistent tangent (symmetric). A state has
+    NAME_STATE numbers; zeros are the state at rest. Several threads may call the functions at the
+    same time. The spread of the members is the uncertainty of the weights that remains after
+    training, without the scatter between microstructures and without model error.
 
     Args:
         model: A fitted ensemble.
@@ -75,8 +73,8 @@ def path_to_c(
         True
     """
     if not isinstance(model, StrainPathEnsemble):
-        given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be a bnn.paths.StrainPathEnsemble")
+        kind = type(model).__name__
+        raise TypeError(f"model is an instance of {kind}: must be a bnn.paths.StrainPathEnsemble")
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     if model.hyperparameters_ is None:
@@ -92,10 +90,7 @@ def path_to_c(
     values = zip(model.bank.inputs, inputs[0], strict=True)
     words = ", ".join(f"{key} = {value:g}" for key, value in values)
     text = filled(code.replace("INPUTS", words), name, _tables(model, inputs, weights))
-    if len(text) > max_bytes:
-        given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
-        raise ValueError(f"{given}: take fewer members, a smaller basis or a larger max_bytes")
-    write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
+    write_code(path, text, BEGINNING, max_bytes, "fewer members, a smaller basis")
 
 
 def _inputs_of_rve(X: ArrayLike, bank: MaterialPointBasis) -> Array:

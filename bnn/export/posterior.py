@@ -62,11 +62,11 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
         for process in processes
         for j, kernel in enumerate(process.prior.kernels)
     ]
-    terms = max(1, *(len(each.stationary) for each in rows))
+    terms = max(1, *(len(row.stationary) for row in rows))
     noise = np.einsum("...jj->...j", first.noise) * np.ones((N, n_out))
     S = len(processes)
     # Functions of each input in the linear basis: a straight one, and one beyond either end.
-    sides = 3 if any(any(each.linear[1 + 3 * n_in : 1 + 4 * n_in]) for each in rows) else 1
+    sides = 3 if any(any(row.linear[1 + 3 * n_in : 1 + 4 * n_in]) for row in rows) else 1
 
     def doubles(inputs: int, outputs: int) -> int:
         of_process = (1 + terms) * (N + 1 + sides * n_in) + 4 * n_in
@@ -74,7 +74,7 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
 
     # The C file treats one output at a time, because outputs have no common work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
-    kinds = sorted({term.kind for each in rows for term in each.stationary}, key=_name)
+    kinds = sorted({term.kind for row in rows for term in row.stationary}, key=_name)
     tables: dict[str, Table] = {
         "N_IN": n_in,
         "N_OUT": n_out,
@@ -107,8 +107,8 @@ def _own_fields(kind: type[Stationary]) -> list[str]:
 def _case(number: int, kind: type[Stationary]) -> str:
     """Return the branch for a kind of kernel in the C function `correlation`."""
     names = enumerate(_own_fields(kind))
-    own = "".join(f"        double {name} = parameters[{i}];\n" for i, name in names)
-    code = f"{own}        {kind.c_code}\n        break;\n"
+    unpacked = "".join(f"        double {name} = parameters[{i}];\n" for i, name in names)
+    code = f"{unpacked}        {kind.c_code}\n        break;\n"
     return f"    case {number}: {{ /* {kind.__name__} */\n{code}    }}\n"
 
 
@@ -128,8 +128,8 @@ def _kernel_tables(
     nothing = (-1.0, *(0.0,) * (1 + n_in + most))  # kind -1: no term
     parts = []
     for rows in kernels_in_c:
-        found = [row_of(term) for term in rows.stationary]
-        padded = found + [nothing] * (terms - len(found))
+        of_terms = [row_of(term) for term in rows.stationary]
+        padded = of_terms + [nothing] * (terms - len(of_terms))
         numbers = [stationary.setdefault(row, len(stationary)) for row in padded]
         numbers.append(linear.setdefault(rows.linear, len(linear)))
         numbers.append(warps.setdefault(rows.warps, len(warps)))
@@ -154,22 +154,22 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
     seen = np.array(features)
     stationary: list[_Term] = []
     linear: Row | None = None
-    for part in _summands(kernel.kernel if type(kernel) is Warped else kernel):
-        if isinstance(part, Stationary) and part.c_code is not None:
+    for term in _summands(kernel.kernel if type(kernel) is Warped else kernel):
+        if isinstance(term, Stationary) and term.c_code is not None:
             inverse = np.zeros(n_in)
-            inverse[seen] = 1.0 / np.asarray(part.lengthscale)
-            parameters = tuple(float(getattr(part, name)) for name in _own_fields(type(part)))
-            terms = float(part.variance), parameters, tuple(inverse.tolist())
-            stationary.append(_Term(type(part), *terms))
-        elif type(part) is Linear and linear is None:
+            inverse[seen] = 1.0 / np.asarray(term.lengthscale)
+            parameters = tuple(float(getattr(term, name)) for name in _own_fields(type(term)))
+            terms = float(term.variance), parameters, tuple(inverse.tolist())
+            stationary.append(_Term(type(term), *terms))
+        elif type(term) is Linear and linear is None:
             row = np.zeros(1 + 5 * n_in)
-            row[0] = np.sqrt(part.offset)
-            row[1 + seen] = np.sqrt(part.variance)
-            row[1 + n_in + seen] = part.origin
-            row[1 + 2 * n_in + seen] = part.reach
-            bent = np.isfinite(part.ends)
-            row[1 + 3 * n_in + seen] = np.where(bent, np.sqrt(part.bends), 0.0)
-            row[1 + 4 * n_in + seen] = np.where(bent, part.ends, 1.0)
+            row[0] = np.sqrt(term.offset)
+            row[1 + seen] = np.sqrt(term.variance)
+            row[1 + n_in + seen] = term.origin
+            row[1 + 2 * n_in + seen] = term.reach
+            bent = np.isfinite(term.ends)
+            row[1 + 3 * n_in + seen] = np.where(bent, np.sqrt(term.bends), 0.0)
+            row[1 + 4 * n_in + seen] = np.where(bent, term.ends, 1.0)
             linear = tuple(row.tolist())
         else:
             needed = "stationary kernels with c_code, at most one Linear, or a sum of these"

@@ -33,6 +33,6 @@ def part_that_fits(
             outputs = (outputs + 1) // 2
         else:
             needed = 8 * doubles(1, 1)
-            given = f"a point would take {needed} bytes of the stack, more than {STACK}"
-            raise ValueError(f"{given}: take {fewer}")
+            what = f"a point would take {needed} bytes of the stack, more than {STACK}"
+            raise ValueError(f"{what}: take {fewer}")
     return inputs, outputs

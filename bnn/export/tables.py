@@ -1,5 +1,6 @@
 """Templates of C code, into which tables of constants and the functions' name are inserted."""
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bnn.export.names import check_name
+from bnn.storage.reading import as_path
+from safe_files.writing import write_atomic
 
 Table: TypeAlias = int | float | str | NDArray[Any]
 
@@ -30,6 +33,28 @@ def filled(code: str, name: str, tables: Mapping[str, Table]) -> str:
     check_name(name, tables, code)
     declared = "".join(_declaration(*table) for table in tables.items())
     return re.sub(r"\bsurrogate", name, code).replace("/* TABLES */\n", declared)
+
+
+def write_code(
+    path: str | os.PathLike[str], text: str, beginning: bytes, max_bytes: int, smaller: str
+) -> None:
+    """Write C code to a file; only a file with the same beginning is replaced.
+
+    Args:
+        path: Path of the file.
+        text: The code.
+        beginning: Pattern of the beginning of the files that may be replaced.
+        max_bytes: Largest allowed size of the file.
+        smaller: What makes the file smaller, such as "fewer data".
+
+    Raises:
+        ValueError: If the file would be too large.
+        FileExistsError: If there is another file.
+    """
+    if len(text) > max_bytes:
+        size = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
+        raise ValueError(f"{size}: take {smaller} or a larger max_bytes")
+    write_atomic(as_path(path), text.encode("ascii"), beginning)
 
 
 def _declaration(name: str, values: Table) -> str:

@@ -1,7 +1,7 @@
 """Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
 
-With prior mean m and covariance C of f(X), and data ỹ = H f + ε with ε ~ N(0, Σ_noise), where H
-picks the data among the points X, the posterior has
+The prior has the mean m and covariance C of f(X). H picks the data ỹ = H f + ε among the points X,
+with ε ~ N(0, Σ_noise). The posterior has
 
     gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
 
@@ -293,8 +293,8 @@ class ProcessPosterior(Short):
     - In all other cases the outputs are coupled, for example under correlated noise that depends
       on the input.
 
-    A missing output (NaN in y) is left out of K + Σ_noise: its row and column are replaced by those
-    of the identity, and its covariances with predictions are zero.
+    A missing output (NaN in y) is left out of K + Σ_noise. The identity replaces its row and
+    column, and its covariances with predictions are zero.
 
     Attributes:
         prior: The prior.

@@ -36,9 +36,9 @@ def check_points(X: Array, around: float = AROUND) -> Array:
 def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array]:
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    The means of f and of f² at some places, averaged over the chosen settings, equal their averages
-    over all settings along the most - 1 directions in which they vary most. By Carathéodory's
-    theorem `most` settings suffice for that. Non-negative least squares finds them.
+    Take the means of f and of f² at some places. Averaged over the chosen settings they equal their
+    averages over all settings, along the most - 1 directions in which they vary most. By
+    Carathéodory's theorem `most` settings suffice for that. Non-negative least squares finds them.
 
     Args:
         moments: Means of f and of f² at n places under each setting, (S, 2 n). Those of settings

@@ -154,12 +154,12 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     """Base of all kernels, including custom ones: scikit-learn kernels with fixed parameters.
 
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
-    and B (m, n_in), and `diag(X)`, which returns k(x, x), (n,), at the points X (n, n_in). Points
-    are finite float64 arrays in the units of the inputs, and have only the inputs that `features`
-    of the prior selects. The unit of k is that of the output squared. Every matrix k(X, X) must be
-    positive semi-definite. Fits and predictions raise ValueError at points where k is not finite.
-    Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are
-    recognised. If k depends only on |(x - x') / L|, derive from `Stationary`.
+    and B (m, n_in). It also implements `diag(X)`, which returns k(x, x), (n,), at the points X (n,
+    n_in). Points are finite float64 arrays in the units of the inputs, and have only the inputs
+    that `features` of the prior selects. The unit of k is that of the output squared. Every matrix
+    k(X, X) must be positive semi-definite. Fits and predictions raise ValueError at points where k
+    is not finite. Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal
+    kernels are recognised. If k depends only on |(x - x') / L|, derive from `Stationary`.
 
     `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
     `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add
@@ -171,10 +171,10 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal,
     and the logarithm has a standard deviation of two. If the formula shows that the field has a
     unit, the data set the median. Otherwise the median is the default. If the formula does not show
-    the unit, the class lists it in `quantities`, a dict from names to kinds: "variance" of the
-    output, "length", "period" or "slope" (a variance over a squared length), "ratio" and "number".
-    In a tuple each None is open. The search needs the derivatives of k with respect to open fields.
-    It uses differences, unless the class has a method `parameter_gradient`.
+    the unit, the class lists it in `quantities`, a dict from names to kinds. The kinds are
+    "variance" of the output, "length", "period", "slope" (a variance over a squared length),
+    "ratio" and "number". In a tuple each None is open. The search needs the derivatives of k with
+    respect to open fields. It uses differences, unless the class has a method `parameter_gradient`.
 
     Examples:
         >>> import bnn
@@ -311,8 +311,8 @@ class Stationary(Kernel):
     every function that falls from one to zero is. Declare further parameters as fields of the
     dataclass, see `Kernel`.
 
-    At q = 0, φ must be one. dφ/dq may be infinite or NaN there, because its factor q or x - x' is
-    zero, and their product is taken as zero. At q > 0 it must be finite.
+    At q = 0, φ must be one. There dφ/dq may be infinite or NaN: its factor q or x - x' is zero, and
+    their product is taken as zero. At q > 0 it must be finite.
 
     If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add
     `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from the further

@@ -239,8 +239,8 @@ class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     From the distance `ends` from the origin on the functions may bend, with an independent Gaussian
-    curvature on either side. With the parts beyond the ends, h₊ = max(x_i - o_i - e_i, 0) and
-    h₋ = max(o_i - x_i - e_i, 0), this adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
+    curvature on either side. The parts beyond the ends are h₊ = max(x_i - o_i - e_i, 0) and
+    h₋ = max(o_i - x_i - e_i, 0). This adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
 
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.

@@ -1,8 +1,8 @@
 """Open parameters of kernels: parameters that are None, which a fit estimates from the evidence.
 
-These parameters may be open: the variance and the length scales of a stationary kernel, `alpha` of
-`RationalQuadratic`, the period of `Periodic`, the variances of `Linear`, and fields of custom
-kernels that have a positive default. Their kernels may be parts of sums, products and other
+These parameters may be open: variance and length scales of a stationary kernel, `alpha` of
+`RationalQuadratic`, the period of `Periodic`, and the variances of `Linear`. So may fields of
+custom kernels that have a positive default. Their kernels may be parts of sums, products and other
 compositions. Parameters of scikit-learn kernels keep their values.
 """
 

@@ -22,7 +22,7 @@ from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
 _Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
-KEPT = 2**20  # largest number of kernel derivatives kept for the backward pass; else recomputed
+MOST_SLOPES = 2**20  # kernel derivatives kept for the backward pass; more are recomputed
 _batch: Any = torch.broadcast_shapes  # PyTorch declares no types for it
 
 
@@ -33,12 +33,12 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     def forward(ctx: Any, X: Tensor, data: Array, kernels: list[_Seeing]) -> Tensor:
         points = X.numpy()
         b, n, n_in = points.shape
-        own = len(data) + np.arange(n)
+        diagonal = len(data) + np.arange(n)
         ctx.save_for_backward(X)
-        ctx.given = data, kernels
-        keeps = ctx.needs_input_grad[0] and points.size * (len(data) + n) <= KEPT
+        ctx.constants = data, kernels
+        keeps = ctx.needs_input_grad[0] and points.size * (len(data) + n) <= MOST_SLOPES
         ctx.slopes = []
-        found = []
+        by_kernel = []
         for kernel, seen in kernels:
             flat = points.reshape(-1, n_in)[:, seen]
             if keeps:
@@ -49,19 +49,19 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
                 values = _with_slopes(points, data[:0], kernel, seen)[0]
                 values = np.concatenate([cross, values], axis=-1)
             # A white-noise kernel adds to the diagonal only.
-            values[:, range(n), own] = kernel.diag(flat).reshape(b, n)
+            values[:, range(n), diagonal] = kernel.diag(flat).reshape(b, n)
             check_finite(kernel, values.reshape(b * n, -1), flat)
-            found.append(values)
-        return torch.from_numpy(np.stack(found))
+            by_kernel.append(values)
+        return torch.from_numpy(np.stack(by_kernel))
 
     @staticmethod
     def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None]:
         (X,) = ctx.saved_tensors
-        data, kernels = ctx.given
+        data, kernels = ctx.constants
         by_points = torch.zeros_like(X)
         # x_i affects row i and column i of the symmetric matrix k(x_i, x_l).
-        cross, own = by_values[0][..., : len(data)], by_values[0][..., len(data) :]
-        both = torch.cat([cross, own + own.mT], dim=-1)[..., None, :]
+        by_cross, by_k_xx = by_values[0].tensor_split([len(data)], dim=-1)
+        both = torch.cat([by_cross, by_k_xx + by_k_xx.mT], dim=-1)[..., None, :]
         for number, (kernel, seen) in enumerate(kernels):
             if ctx.slopes:
                 slopes = ctx.slopes[number]
@@ -85,29 +85,29 @@ class _Processes:
         first = posteriors[0]
         n_in = first.X.shape[1]
         self.data = first.X
-        self.solved = torch.stack([double(each.solved) for each in posteriors])
-        self.axes = torch.stack([double(each.axes) for each in posteriors])
+        self.solved = torch.stack([double(p.solved) for p in posteriors])
+        self.axes = torch.stack([double(p.axes) for p in posteriors])
         self.pairs = self.axes[:, :, None] * self.axes[:, None]
         self.coupled = first.coupled
         self.alike = first.prior.alike
-        means = [each.prior.linear_mean(n_in) for each in posteriors]
-        self.mean = [
-            torch.stack([double(part) for part in parts]) for parts in zip(*means, strict=True)
-        ]
+        slopes, constants = zip(*(p.prior.linear_mean(n_in) for p in posteriors), strict=True)
+        self.mean = [torch.stack([double(a) for a in values]) for values in (slopes, constants)]
         self.different = sorted(set(self.alike))
-        priors = [each.prior for each in posteriors]
+        priors = [p.prior for p in posteriors]
         self.kernels = [
-            (p.kernels[j], p.active_dims_of(j, n_in)) for j in self.different for p in priors
+            (prior.kernels[j], prior.active_dims_of(j, n_in))
+            for j in self.different
+            for prior in priors
         ]
         for kernel, seen in self.kernels:  # raises an error if there is no gradient
             kernel_gradient(kernel, first.X[:1, seen], first.X[:1, seen])
         # The different Cholesky factors, and the number of the factor of each column.
         self.columns = _columns(first)
-        factors = [each.factors() for each in posteriors]
+        factors = [p.factors() for p in posteriors]
         self.factors = []
         for number in sorted(set(self.columns)):
             c = self.columns.index(number)
-            roots = torch.stack([double(each[c][1]) for each in factors])
+            roots = torch.stack([double(of_process[c][1]) for of_process in factors])
             self.factors.append((factors[0][c][0], roots, factors[0][c][2]))
 
     def moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,18 +117,18 @@ class _Processes:
         function: Any = _Kernels
         values = function.apply(X, self.data, self.kernels).reshape(-1, S, b, n, N + n)
         cross = dict(zip(self.different, values[..., :N].unbind(), strict=True))
-        own = dict(zip(self.different, values[..., N:].unbind(), strict=True))
+        k_xx = dict(zip(self.different, values[..., N:].unbind(), strict=True))
         columns = [cross[j] @ self.solved[:, None, :, [c]] for c, j in enumerate(self.alike)]
         A, a = self.mean
         mean = torch.cat(columns, dim=-1) @ self.axes[:, None].mT
         mean = mean + X @ A[:, None].mT + a[:, None, None]
         if self.coupled:
-            joined = [_block_diagonal([parts[j] for j in self.alike]) for parts in (cross, own)]
+            joined = [_block_diagonal([parts[j] for j in self.alike]) for parts in (cross, k_xx)]
             [(_, roots, gone)] = self.factors
             blocks = joined[1] - _explained(roots, joined[0], gone)
             joint = blocks.reshape(S, b, n_out, n, n_out, n).permute(0, 1, 3, 2, 5, 4)
         else:
-            left = [own[j] - _explained(roots, cross[j], gone) for j, roots, gone in self.factors]
+            left = [k_xx[j] - _explained(roots, cross[j], gone) for j, roots, gone in self.factors]
             blocks = torch.stack([left[number] for number in self.columns], dim=1)
             # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
             joint = torch.einsum("sjkc,scbil->sbijlk", self.pairs, blocks)
@@ -167,23 +167,22 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, model: GPRegressor) -> None:
         super().__init__()
-        given = model.posterior_
+        posterior = model.posterior_
         n_out = model.y_.shape[1]
-        posteriors, weights = mixed(given)
+        posteriors, weights = mixed(posterior)
         # Processes with the same structure are computed together.
         groups: dict[Any, list[int]] = {}
-        for number, each in enumerate(posteriors):
-            key = each.coupled, tuple(each.prior.alike), tuple(_columns(each))
+        for number, p in enumerate(posteriors):
+            key = p.coupled, tuple(p.prior.alike), tuple(_columns(p))
             groups.setdefault(key, []).append(number)
-        self.processes = [_Processes([posteriors[i] for i in own]) for own in groups.values()]
+        self.processes = [_Processes([posteriors[i] for i in group]) for group in groups.values()]
         # The outputs of a mixture are independent unless their noise is correlated.
-        self.apart = isinstance(given, MixturePosterior) and given.independent
+        self.apart = isinstance(posterior, MixturePosterior) and posterior.independent
         self.weights = double(weights[np.concatenate(list(groups.values()))])
         self.noise = model.noise_
         self.n_outputs = n_out
         self.outputs = list(range(n_out))
-        priors = [each.prior for each in posteriors]
-        variances = np.max([p.variances(model.X_).max(axis=1) for p in priors], axis=0)
+        variances = np.max([p.prior.variances(model.X_).max(axis=1) for p in posteriors], axis=0)
         # Rounding errors of k - Wᵀ W
         self.errors = double(ROUNDING * len(model.X_) * variances)
         # Results on which the model is conditioned: inputs, outputs, values and noise.
@@ -214,16 +213,16 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         n = X.shape[-2]
         n_data = len(self.processes[0].data)
         size = max(ENTRIES // (n * (n_data + n) * len(self.weights)), 1)
-        parts = [self._mixed_batches(flat[own]) for own in gen_batches(len(flat), size)]
-        mean, joint = (torch.cat(each) for each in zip(*parts, strict=True))
+        moments = [self._mixed_batches(flat[rows]) for rows in gen_batches(len(flat), size)]
+        mean, joint = (torch.cat(batches) for batches in zip(*moments, strict=True))
         batch = X.shape[:-2]
         return mean.reshape(*batch, n, -1), joint.reshape(*batch, *joint.shape[1:])
 
     def _mixed_batches(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and covariance of `_mixed` at X (b, n, n_in)."""
         n = X.shape[-2]
-        parts = [processes.moments(X) for processes in self.processes]
-        means, covariances = (torch.cat(each) for each in zip(*parts, strict=True))
+        moments = [processes.moments(X) for processes in self.processes]
+        means, covariances = (torch.cat(groups) for groups in zip(*moments, strict=True))
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
         mean = torch.einsum("sj,sbnj->bnj", self.weights, means)
         roots = self.weights.sqrt()
@@ -240,29 +239,29 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
     def _moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean (..., n, q) and covariance (..., n q, n q) of the outputs of this model."""
         n = X.shape[-2]
-        own = [i * self.n_outputs + j for i in range(n) for j in self.outputs]
+        at_X = [i * self.n_outputs + j for i in range(n) for j in self.outputs]
         if not self.entries:
             mean, joint = self._mixed(X)
-            return mean[..., self.outputs], joint[..., own, :][..., own]
+            return mean[..., self.outputs], joint[..., at_X, :][..., at_X]
         batch = _batch(X.shape[:-2], self.batch_shape)
         both = [points.expand(*batch, *points.shape[-2:]) for points in (X, self.at)]
         mean, joint = self._mixed(torch.cat(both, dim=-2))
-        found = [n * self.n_outputs + i for i in self.entries]
+        results = [n * self.n_outputs + i for i in self.entries]
         # A = C(results, results) + Σ = L Lᵀ, W = L⁻¹ C(results, X)
-        L = torch.linalg.cholesky(joint[..., found, :][..., found] + self.of_values)
-        W = torch.linalg.solve_triangular(L, joint[..., found, :][..., own], upper=False)
+        L = torch.linalg.cholesky(joint[..., results, :][..., results] + self.of_values)
+        W = torch.linalg.solve_triangular(L, joint[..., results, :][..., at_X], upper=False)
         flat = mean.flatten(-2)
-        misfit = (self.values - flat[..., found]).unsqueeze(-1)
+        misfit = (self.values - flat[..., results]).unsqueeze(-1)
         shift = (W.mT @ torch.linalg.solve_triangular(L, misfit, upper=False)).squeeze(-1)
-        mean = (flat[..., own] + shift).reshape(*batch, n, -1)
-        return mean, joint[..., own, :][..., own] - W.mT @ W
+        mean = (flat[..., at_X] + shift).reshape(*batch, n, -1)
+        return mean, joint[..., at_X, :][..., at_X] - W.mT @ W
 
     def _noise(self, X: Tensor, noise: Tensor | None) -> Tensor:
         """Return the noise covariance (..., n q, n q) of results at X, or of given variances."""
         if noise is not None:
-            given = noise.expand(*_batch(noise.shape[:-2], X.shape[:-2]), -1, -1)
-            shape = *given.shape[:-2], X.shape[-2], len(self.outputs)
-            return noise_of_points(torch.diag_embed(given.expand(shape)))
+            variances = noise.expand(*_batch(noise.shape[:-2], X.shape[:-2]), -1, -1)
+            shape = *variances.shape[:-2], X.shape[-2], len(self.outputs)
+            return noise_of_points(torch.diag_embed(variances.expand(shape)))
         noise_of_new(self.noise, X.detach().reshape(-1, X.shape[-1]).numpy())
         return noise_of_points(noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs])
 
@@ -291,14 +290,14 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         points = X.to(torch.float64)
         mean, joint = self._moments(points)
         if observation_noise is not False:
-            given = observation_noise if isinstance(observation_noise, Tensor) else None
-            joint = joint + self._noise(points, given)
+            variances = observation_noise if isinstance(observation_noise, Tensor) else None
+            joint = joint + self._noise(points, variances)
         if len(self.outputs) == 1:
             distribution: Any = MultivariateNormal(mean.squeeze(-1), joint)
         else:
             distribution = MultitaskMultivariateNormal(mean, joint)
-        found = GPyTorchPosterior(distribution)
-        return found if posterior_transform is None else posterior_transform(found)
+        result = GPyTorchPosterior(distribution)
+        return result if posterior_transform is None else posterior_transform(result)
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any

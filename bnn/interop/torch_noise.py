@@ -16,11 +16,11 @@ def double(values: Any) -> Tensor:
 
 def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
     """Return Σ(x), (..., n, n_out, n_out), at X (..., n, n_in)."""
-    kept = noise.noise if isinstance(noise, StudentNoise) else noise
-    if isinstance(kept, HeteroscedasticNoise):
-        limits = double(kept.limits)
-        coefficients = double(kept.coefficients)
-        squares = list(kept.squares)
+    covariance = noise.noise if isinstance(noise, StudentNoise) else noise
+    if isinstance(covariance, HeteroscedasticNoise):
+        limits = double(covariance.limits)
+        coefficients = double(covariance.coefficients)
+        squares = list(covariance.squares)
         if limits.ndim == 2:
             z = X.clamp(*limits)
             logs = coefficients[0] + torch.cat([z, z[..., squares] ** 2], dim=-1) @ coefficients[1:]
@@ -29,8 +29,8 @@ def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
             basis = torch.cat([z, z[..., squares, :] ** 2], dim=-2)
             logs = coefficients[0] + (basis * coefficients[1:]).sum(dim=-2)
         scale = torch.exp(logs.clamp(max=LARGEST_LOG))
-        return scale.unsqueeze(-1) * double(kept.correlation) * scale.unsqueeze(-2)
-    return double(kept).expand(*X.shape[:-1], -1, -1)
+        return scale.unsqueeze(-1) * double(covariance.correlation) * scale.unsqueeze(-2)
+    return double(covariance).expand(*X.shape[:-1], -1, -1)
 
 
 def noise_of_points(noise: Tensor) -> Tensor:

@@ -194,8 +194,8 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
     """Return the covariance of the noise at n points as diagonal blocks.
 
     The argument is one covariance (n_out, n_out), or one per point. The result has n_out blocks
-    (n, n) for diagonal noise, or one block (n_out n, n_out n), in which entry j n + i is point i of
-    output j.
+    (n, n) for diagonal noise. Otherwise it has one block (n_out n, n_out n), in which entry
+    j n + i is point i of output j.
     """
     n_out = covariance.shape[-1]
     own = np.arange(n)

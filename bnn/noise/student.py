@@ -28,12 +28,12 @@ class StudentNoise(Short):
     (1 - 2/ν) Σ(x) / λ. All outputs of a row share one λ, so that whole rows are outliers.
 
     `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` accept this noise; ensembles do not,
-    because they are trained by least squares. The posterior of `GPRegressor` is variational,
-    q(f) Π_i q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are
-    too small by 13 % (ν = 5) to 21 % (ν = 2.5), and its 95 % intervals contain 82 to 89 % of f.
+    because they are trained by least squares. The posterior of `GPRegressor` is variational, q(f)
+    Π_i q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are too
+    small by 13 % (ν = 5) to 21 % (ν = 2.5). Its 95 % intervals contain 82 to 89 % of f.
 
     With noise="student_t" the factors, ν and the size of the noise are estimated for all components
-    of the average together; the weights of the components do not change.
+    of the average together. The weights of the components do not change.
 
     Attributes:
         noise: Covariance of the noise: standard deviations, Σ_noise or a HeteroscedasticNoise.

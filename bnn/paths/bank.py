@@ -12,7 +12,7 @@ log-normal a_r and b_r. The stress of the RVE is
 
 with the mean-field stress S₀, the deviatoric stress s of the point, and inputs x scaled to [-1, 1].
 Three further ψ are linear in E and correct the elastic stiffness. The model is linear in the
-weights θ: a Gaussian prior on θ is a Gaussian prior on functions, and its posterior has a closed
+weights θ. So a Gaussian prior on θ is a Gaussian prior on functions, and its posterior has a closed
 form. The factor v_f removes the correction for v_f = 0, where the mean-field model is exact. The
 factor B_rᵀ makes the tangent symmetric for any weights. The points carry the history of the path.
 
@@ -23,9 +23,9 @@ exchanged.
 
 Weights may be negative, and a point with a negative weight releases energy when it yields. The
 mean-field model must then dissipate more energy than the point releases. Therefore the factor
-f_r ≤ 1 reduces the strain of a point: in every direction it yields at κ or more times the strain at
-which the mean-field model yields. Before the mean-field model yields, the RVE is elastic for any
-weights. Afterwards the mean-field model dissipates energy.
+f_r ≤ 1 reduces the strain of a point. In every direction it yields at κ or more times the
+strain at which the mean-field model yields. Before the mean-field model yields, the RVE is elastic
+for any weights. Afterwards the mean-field model dissipates energy.
 
 The mean-field model is nearly exact as long as an RVE is elastic. The weights change its stiffness
 by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three independent numbers. In
@@ -222,8 +222,8 @@ class MaterialPointBasis(Short):
             ValueError: If an input with two equal bounds has another value.
         """
         x = scaled(X, self.bounds, self.inputs)
-        found: Array = column(X, self.inputs, "vf")[:, None] * np.column_stack([np.ones(len(X)), x])
-        return found
+        vf = column(X, self.inputs, "vf")[:, None]
+        return np.asarray(vf * np.column_stack([np.ones(len(X)), x]))
 
     def concentrations(self, X: Array) -> Array:
         """Evaluate the function `concentration`, and check its result.
@@ -316,8 +316,8 @@ class MaterialPointBasis(Short):
         p = np.empty((n, T))
         for t in range(T):
             step = torch.as_tensor(deviator[t].reshape(-1, 3))
-            found, history, _ = advance(step, history, matrix)
-            stress[:, t] = found.numpy().reshape(n, P, 3)
+            stress_of_step, history, _ = advance(step, history, matrix)
+            stress[:, t] = stress_of_step.numpy().reshape(n, P, 3)
             p[:, t] = history.p.numpy().reshape(n, P)[:, 0]
         return stress, p
 

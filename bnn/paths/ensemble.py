@@ -25,10 +25,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +47,8 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.paths.bank import Concentration, MaterialPointBasis
-from bnn.paths.material_points import checked_inputs, checked_paths, column
+from bnn.paths.material_points import checked_inputs, column
+from bnn.paths.path_groups import CHUNK, PathGroup, PathsLike, chunks, grouped, in_order, like
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import as_stored
@@ -63,14 +63,10 @@ _STEPS = 25  # least number of steps of a long path in training; closer steps ar
 _OF_SOLVER = 0.01  # MPa, smallest standard deviation of data: the tolerance of the FE solver
 _LEAST = 1e-12  # lower bound of the utilisation, against division by zero
 _ELSEWHERE = -1e6  # strain travelled of steps at rest, which makes them uncorrelated with others
-_CHUNK = 50  # paths whose features are in memory at a time
 # Warning threshold of the mean square of the whitened residuals. 1 is expected; the random paths
 # that ship with fe_data give 0.5 to 1.9.
 _MISFIT = 3.0
 _FAR = 1.5  # strains beyond this multiple of the largest training strain raise a warning
-
-# Paths (n, T, 3) of one length, or a sequence of n paths (T_i, 3).
-PathsLike: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
 
 class _Data(NamedTuple):
@@ -81,14 +77,6 @@ class _Data(NamedTuple):
     factors: Array  # (n, 1 + n_in) v_f (1, x)
     std: Array  # (n, T, 3) standard deviation of δ + ε [MPa]
     lengths: Array  # (n, T) strain travelled; _ELSEWHERE for steps at rest
-
-
-class _Group(NamedTuple):
-    """Paths of equal length."""
-
-    rows: list[int]  # row numbers of the paths
-    X: Array  # (n, n_in)
-    strain: Array  # (n, T, 3)
 
 
 @storable
@@ -187,14 +175,14 @@ class StrainPathEnsemble(Short, StoredModel):
                 or the units probably differ from those of the basis.
         """
         check_count("replicates", replicates, 1)
-        groups = _grouped(X, strain, self.bank.inputs)
-        stresses = _like("stress", stress, groups)
+        groups = grouped(X, strain, self.bank.inputs)
+        stresses = like("stress", stress, groups)
         data = [
-            self._data(group.X, group.strain, each, replicates)
-            for group, each in zip(groups, stresses, strict=True)
+            self._data(group.X, group.strain, measured, replicates)
+            for group, measured in zip(groups, stresses, strict=True)
         ]
         designs, residuals = zip(
-            *(_whitened_design(each, self.scatter.length) for each in data), strict=True
+            *(_whitened_design(paths, self.scatter.length) for paths in data), strict=True
         )
         W = np.concatenate(designs)
         y = np.concatenate(residuals)
@@ -241,11 +229,11 @@ class StrainPathEnsemble(Short, StoredModel):
         means = []
         deviations = []
         for group in groups:
-            parts = [self._predict(*part, include_noise) for part in _chunks(group)]
-            means.append(np.concatenate([mean for mean, _ in parts]))
-            deviations.append(np.concatenate([std for _, std in parts]))
-        mean = _in_order(groups, means)
-        return (mean, _in_order(groups, deviations)) if return_std else mean
+            moments = [self._predict(*chunk, include_noise) for chunk in chunks(group)]
+            means.append(np.concatenate([mean for mean, _ in moments]))
+            deviations.append(np.concatenate([std for _, std in moments]))
+        mean = in_order(groups, means)
+        return (mean, in_order(groups, deviations)) if return_std else mean
 
     def predict_members(self, X: ArrayLike, strain: PathsLike) -> Any:
         """Predict the stress of RVEs with each member.
@@ -266,16 +254,16 @@ class StrainPathEnsemble(Short, StoredModel):
             UserWarning: As for `predict`.
         """
         groups = self._checked(X, strain)
-        found = []
+        stresses = []
         for group in groups:
-            parts = []
-            for inputs, path in _chunks(group):
+            of_chunks = []
+            for inputs, path in chunks(group):
                 features = self.bank.features(inputs, path)
                 weights = self.rve_weights(inputs)
                 points = np.einsum("ntrj,knr->kntj", features.points, weights)
-                parts.append(features.mean_fields + points)
-            found.append(np.concatenate(parts, axis=1))
-        return _in_order(groups, found, axis=1)
+                of_chunks.append(features.mean_fields + points)
+            stresses.append(np.concatenate(of_chunks, axis=1))
+        return in_order(groups, stresses, axis=1)
 
     def rve_weights(self, X: ArrayLike) -> Array:
         """Return each member's weights of the features of RVEs.
@@ -290,12 +278,12 @@ class StrainPathEnsemble(Short, StoredModel):
             ValueError: If X has another shape, or an input is out of its range.
         """
         factors = self.bank.factors(checked_inputs(X, self.bank.inputs))
-        found: Array = np.einsum("krm,nm->knr", self._by_feature(self.members_), factors)
-        return found
+        weights: Array = np.einsum("krm,nm->knr", self._by_feature(self.members_), factors)
+        return weights
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the arguments and the fitted attributes as they are saved to a file."""
-        arguments = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        arguments = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         return {
             "parameters": {name: as_stored(v) for name, v in arguments.items()},
@@ -338,15 +326,15 @@ class StrainPathEnsemble(Short, StoredModel):
         if not isinstance(model, cls):
             raise ValueError(f"{path}: contains a {type(model).__name__}, must be a {cls.__name__}")
         model.bank = replace(model.bank, concentration=concentration)
-        found = model.bank.concentrations(_corners(model.bank.bounds))
-        if not np.allclose(found, model.phase_strains_, rtol=1e-9, atol=1e-12):
+        strains = model.bank.concentrations(_corners(model.bank.bounds))
+        if not np.allclose(strains, model.phase_strains_, rtol=1e-9, atol=1e-12):
             raise ValueError("concentration: must be the function of the saved model")
         return model
 
-    def _checked(self, X: ArrayLike, strain: PathsLike) -> list[_Group]:
+    def _checked(self, X: ArrayLike, strain: PathsLike) -> list[PathGroup]:
         if self.hyperparameters_ is None:
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
-        groups = _grouped(X, strain, self.bank.inputs)
+        groups = grouped(X, strain, self.bank.inputs)
         largest = max(float(np.abs(group.strain).max()) for group in groups)
         if largest > _FAR * self.largest_strain_:
             warnings.warn(
@@ -361,10 +349,10 @@ class StrainPathEnsemble(Short, StoredModel):
         residuals = []
         points = []
         states = []
-        for begin in range(0, len(X), _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            features = self.bank.features(X[part], strain[part])
-            residuals.append((stress[part] - features.mean_fields)[:, steps])
+        for begin in range(0, len(X), CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            features = self.bank.features(X[rows], strain[rows])
+            residuals.append((stress[rows] - features.mean_fields)[:, steps])
             points.append(np.einsum("rs,ntsj->ntrj", self.bank.mixing, features.points[:, steps]))
             states.append([features.plastic_strain[:, steps], features.utilisation[:, steps]])
         flow, utilisation = np.concatenate(states, axis=1)
@@ -423,65 +411,6 @@ class StrainPathEnsemble(Short, StoredModel):
             perturbed = y + noise.standard_normal(len(y))
             members.append(deviations * cho_solve(factor, anchors[k] + V.T @ perturbed))
         return np.array(members)
-
-
-def _grouped(X: ArrayLike, strain: PathsLike, names: tuple[str, ...]) -> list[_Group]:
-    """Check inputs and paths, and return them in groups of equal length."""
-    inputs = checked_inputs(X, names)
-    paths = _listed("strain", strain, len(inputs))
-    lengths = np.array([len(path) for path in paths])
-    groups = []
-    for length in dict.fromkeys(lengths.tolist()):
-        rows = np.flatnonzero(lengths == length).tolist()
-        strains = np.stack([paths[row] for row in rows])
-        groups.append(_Group(rows, *checked_paths(inputs[rows], strains, rows, names)))
-    return groups
-
-
-def _listed(name: str, paths: Any, n: int) -> list[Array]:
-    """Return n paths (T_i, 3) from an array or a list."""
-    if isinstance(paths, list | tuple):
-        listed = [as_finite(f"{name}[{i}]", each) for i, each in enumerate(paths)]
-        found = f"{len(listed)} paths"
-    else:
-        array = as_finite(name, paths)
-        listed = list(array) if array.ndim == 3 else []
-        found = f"shape {array.shape}"
-    if len(listed) != n:
-        raise ValueError(f"{name} has {found}: must be ({n}, T, 3), or {n} paths (T, 3)")
-    for i, path in enumerate(listed):
-        if path.ndim != 2 or path.shape[1] != 3 or not len(path):
-            raise ValueError(f"{name}[{i}] has shape {path.shape}: must be (T, 3)")
-    return listed
-
-
-def _like(name: str, values: PathsLike, groups: Sequence[_Group]) -> list[Array]:
-    """Return values of the same shapes as the paths, in the same groups."""
-    n = sum(len(group.rows) for group in groups)
-    listed = _listed(name, values, n)
-    for group in groups:
-        for row in group.rows:
-            needed = group.strain.shape[1:]
-            if listed[row].shape != needed:
-                what = f"{name}[{row}] has shape {listed[row].shape}"
-                raise ValueError(f"{what}: must be {needed}, as the strain of this path")
-    return [np.stack([listed[row] for row in group.rows]) for group in groups]
-
-
-def _chunks(group: _Group) -> list[tuple[Array, Array]]:
-    """Split a group into parts of at most _CHUNK paths; return their inputs and paths."""
-    starts = range(0, len(group.X), _CHUNK)
-    return [(group.X[i : i + _CHUNK], group.strain[i : i + _CHUNK]) for i in starts]
-
-
-def _in_order(groups: Sequence[_Group], values: Sequence[Array], axis: int = 0) -> Any:
-    """Return values of all paths as one array, or as a list if the lengths of paths differ."""
-    if len(groups) == 1:
-        return values[0]
-    found: dict[int, Array] = {}
-    for group, of_group in zip(groups, values, strict=True):
-        found |= dict(zip(group.rows, np.moveaxis(of_group, axis, 0), strict=True))
-    return [found[row] for row in range(len(found))]
 
 
 def _corners(bounds: Array) -> Array:
@@ -557,6 +486,6 @@ def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float,
         return float(of_data + of_prior)
 
     options = {"xatol": 0.02, "fatol": 0.02, "maxiter": 60}
-    found = minimize(negative, np.log(MEDIANS), method="Nelder-Mead", options=options)
-    tau, lam = np.exp(found.x)
+    optimum = minimize(negative, np.log(MEDIANS), method="Nelder-Mead", options=options)
+    tau, lam = np.exp(optimum.x)
     return float(tau), float(lam)

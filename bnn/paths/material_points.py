@@ -1,13 +1,13 @@
 """Material points in place of an RVE: macroscopic strain → points of matrix and fibres → stress.
 
-An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks
-(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the RVE gives point
+An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks.
+(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023.) A strain path E(t) of the RVE gives point
 i the strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
 
     S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
 
 The points of the matrix carry the history, so that unloading and loops need no other memory. The
-transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the tangent is
+transpose makes the work of the RVE equal to the work of its points (Hill–Mandel). So the tangent is
 symmetric and no cycle gains energy. The weights of the points in the fibres sum to the volume
 fraction. A and w are given, for example by a mean-field model or a network. Strains [-] and
 stresses [MPa] are tensors xx, yy, xy under plane strain.
@@ -142,8 +142,8 @@ def mean_field_stress(
     vf = torch.as_tensor(X[:, 0])
     points = consistent(torch.as_tensor(A)[None], torch.zeros(1, len(X), 2).double(), vf, 1)
     with torch.no_grad():
-        found = cell_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
-    return found[0].numpy()
+        stress = cell_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
+    return stress[0].numpy()
 
 
 def checked_names(names: object) -> tuple[str, ...]:
@@ -189,16 +189,16 @@ def checked_bounds(bounds: ArrayLike, names: Sequence[str]) -> Array:
         ValueError: If the shape is not (2, n_in), a bound is outside the allowed range of its
             input, or a lower bound exceeds the upper bound.
     """
-    found = as_finite("bounds", bounds)
-    if found.shape != (2, len(names)):
+    limits = as_finite("bounds", bounds)
+    if limits.shape != (2, len(names)):
         wanted = f"must be (2, {len(names)}), {', '.join(names)}"
-        raise ValueError(f"bounds have shape {found.shape}: {wanted}")
-    _check_allowed("bounds", found, names)
-    for name, low, high in zip(names, *found, strict=True):
+        raise ValueError(f"bounds have shape {limits.shape}: {wanted}")
+    _check_allowed("bounds", limits, names)
+    for name, low, high in zip(names, *limits, strict=True):
         if low > high:
             what = f"bounds of {name} = {low:g}, {high:g}"
             raise ValueError(f"{what}: the lower bound must not be above the upper bound")
-    return found
+    return limits
 
 
 def scaled(X: Array, bounds: Array, names: Sequence[str] = INPUTS) -> Array:
@@ -224,8 +224,8 @@ def scaled(X: Array, bounds: Array, names: Sequence[str] = INPUTS) -> Array:
         what = f"X[{i}, {j}] = {X[i, j]:g}"
         raise ValueError(f"{what}: both bounds of {names[j]} are {low[j]:g}")
     # x = 2 (X - low) / (high - low) - 1
-    found: Array = 2.0 * (X - low) / np.where(fixed, 1.0, ranges) - ~fixed
-    return np.where(fixed, 0.0, found)
+    x: Array = 2.0 * (X - low) / np.where(fixed, 1.0, ranges) - ~fixed
+    return np.where(fixed, 0.0, x)
 
 
 def checked_inputs(X: ArrayLike, names: Sequence[str] = INPUTS) -> Array:

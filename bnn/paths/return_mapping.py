@@ -76,7 +76,7 @@ def deviatoric_stress(deviators: Tensor, matrix: Matrix) -> Tensor:
     tensor([1., 1.], dtype=torch.float64)
     """
     points = deviators.shape[1]
-    constants = [torch.as_tensor(each, dtype=torch.float64).expand(points) for each in matrix]
+    constants = [torch.as_tensor(values, dtype=torch.float64).expand(points) for values in matrix]
     stress: Tensor = _ReturnMapping.apply(deviators, *constants)  # type: ignore[no-untyped-call]
     return stress
 
@@ -137,7 +137,7 @@ def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, His
         The deviatoric stress (points, 3) [MPa] and the history at the end of the step, and the
         intermediate results for the adjoint.
     """
-    mu, a, b, c = (torch.as_tensor(each, dtype=torch.float64) for each in matrix)
+    mu, a, b, c = (torch.as_tensor(values, dtype=torch.float64) for values in matrix)
     trial = 2.0 * mu[..., None] * (deviator - old.plastic_strain)
     q = mises(trial) + 1e-150  # avoids division by zero
     d = trial / q[:, None]

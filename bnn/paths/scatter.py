@@ -1,6 +1,6 @@
 """Scatter of the RVE stress between microstructures along a strain path.
 
-The variance of stress component j between microstructures with equal inputs on the same path
+Stress component j varies between microstructures with equal inputs on the same path. Its variance
 depends on the fibres and on the plastic strain of the matrix:
 
     σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
@@ -10,7 +10,7 @@ matrix is its von Mises stress divided by its initial yield stress, and 1 after 
 the scatter of an elastic RVE is proportional to its strain, and is zero at rest. The coefficients
 c_j come from a Gamma regression of the sample variances divided by u² (McCullagh & Nelder,
 Generalized Linear Models, 1989, chapter 8). The scatter is correlated along the path, as an
-Ornstein–Uhlenbeck process: the correlation of two steps is exp(-Δl / L), where Δl is the strain
+Ornstein–Uhlenbeck process. The correlation of two steps is exp(-Δl / L), where Δl is the strain
 travelled between the steps.
 """
 
@@ -70,11 +70,11 @@ class PathScatter(Short):
     inputs: tuple[str, ...] = INPUTS
 
     def __post_init__(self) -> None:
-        found = as_finite("coefficients", self.coefficients)
-        if found.shape != (3, 4):
-            raise ValueError(f"coefficients have shape {found.shape}: must be (3, 4)")
+        coefficients = as_finite("coefficients", self.coefficients)
+        if coefficients.shape != (3, 4):
+            raise ValueError(f"coefficients have shape {coefficients.shape}: must be (3, 4)")
         check_positive(length=self.length)
-        object.__setattr__(self, "coefficients", found)
+        object.__setattr__(self, "coefficients", coefficients)
         object.__setattr__(self, "inputs", checked_names(self.inputs))
 
     def std(self, X: ArrayLike, plastic_strain: ArrayLike, utilisation: ArrayLike) -> Array:
@@ -100,10 +100,9 @@ class PathScatter(Short):
         u = as_finite("utilisation", utilisation)
         if u.shape != p.shape:
             raise ValueError(f"utilisation has shape {u.shape}: must be {p.shape}")
-        found: Array = u[..., None] * np.exp(
-            0.5 * _regressors(X, p, self.inputs) @ self.coefficients.T
-        )
-        return found
+        # σ = u exp(½ Σ_k c_k r_k) with the regressors r
+        logs = 0.5 * _regressors(X, p, self.inputs) @ self.coefficients.T
+        return np.asarray(u[..., None] * np.exp(logs))
 
 
 def fit_scatter(
@@ -158,6 +157,11 @@ def fit_scatter(
     regressors = regressors.reshape(-1, 4)[loaded, 1:]
     squares = np.square(features.utilisation).reshape(-1, 1)[loaded]
     variances = stress.var(axis=1, ddof=1).reshape(-1, 3)[loaded] / squares + _LEAST_VARIANCE
+    return PathScatter(_gamma_regression(regressors, variances), length, bank.inputs)
+
+
+def _gamma_regression(regressors: Array, variances: Array) -> Array:
+    """Regress the logarithm of each column of variances (m, 3) on regressors (m, 3), (3, 4)."""
     scaler = StandardScaler().fit(regressors)
     coefficients = []
     for j in range(3):
@@ -166,7 +170,7 @@ def fit_scatter(
         slopes = model.coef_ / scaler.scale_
         constant = model.intercept_ - slopes @ scaler.mean_
         coefficients.append([constant, *slopes])
-    return PathScatter(np.array(coefficients), length, bank.inputs)
+    return np.array(coefficients)
 
 
 def _regressors(X: Array, p: Array, names: tuple[str, ...]) -> Array:
@@ -204,6 +208,6 @@ def whitened(values: Array, lengths: Array, L: float) -> Array:
     steps = np.abs(np.diff(lengths, axis=1))
     a = np.exp(-steps / L).reshape(*steps.shape, *[1] * (values.ndim - 2))
     root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # positive at Δl = 0
-    found = values.copy()
-    found[:, 1:] = (values[:, 1:] - a * values[:, :-1]) / root
-    return found
+    innovations = values.copy()
+    innovations[:, 1:] = (values[:, 1:] - a * values[:, :-1]) / root
+    return innovations

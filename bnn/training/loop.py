@@ -116,8 +116,8 @@ def train(
 ) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
-    With minibatches of b points the data term is multiplied by N/b, so that the weight of the prior
-    does not depend on b, except with `batch_sums` in the settings. The objective is divided by N.
+    With minibatches of b points the data term is multiplied by N/b (except with `batch_sums` in the
+    settings). So the weight of the prior does not depend on b. The objective is divided by N.
     Adam's steps do not depend on such a factor, apart from the influence of epsilon.
 
     Args:

@@ -17,7 +17,7 @@ The same loops in Python, compiled by numba, reach 16 GFLOP/s on Zen 3.
 How it works. A tile of the result stays in registers while the rows of B are read one by one. It
 has up to 10 rows of 32 columns on AVX-512, and 5 rows of 16 columns on AVX2. Each entry is
 Σ_p a_p b_p, summed in the order of p by fused multiply-adds, which round once. Therefore an entry
-is the same to the last bit for any size of the tiles. numba compiles the tiles from LLVM
+is bitwise the same for any size of the tiles. The library numba compiles the tiles from LLVM
 instructions that this module generates. It compiles them for the instructions of this processor,
 even if the variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES select another target for other code. A
 matrix B that is stored by columns is transposed first. A matrix is passed as its address and its

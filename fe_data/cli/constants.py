@@ -13,9 +13,9 @@ from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import (
     Microstructure,
-    hexagonal_distance,
     random_microstructure,
 )
+from fe_data.geometry.spacing import hexagonal_distance
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.writing import require_own, write_atomic
 

@@ -19,14 +19,15 @@ from fe_data.composite.materials import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
-from fe_data.composite.rve import DROP
+from fe_data.composite.rve import DROP, CompositeSolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
-from fe_data.fields.paraview import replacing_fields, require_own_fields
+from fe_data.fields.paraview import replacing_fields, require_own_fields, save_interfaces
 from fe_data.files.reading import read_file
-from fe_data.geometry.microstructure import Microstructure, require_packable
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
@@ -48,6 +49,7 @@ from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
+INTERFACES = ("interfaces.xdmf", "interfaces.bin")
 
 
 def run_rve(
@@ -73,7 +75,8 @@ def run_rve(
         settings: Settings.
         out: Folder.
         loading: Strain path; None is the loading of the paper.
-        xdmf: Whether to write the fields of all increments.
+        xdmf: Whether to write the fields of all increments, and the interfaces if fibres can
+            debond.
         solver: Name of the solver, or name and phases of a material for the general solver.
         interphase: Thickness of a ring around each fibre, see `solve_material`.
         mesh: File for the mesh, see `save_mesh`; None writes none.
@@ -104,30 +107,8 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    rve: RVESolution | MaterialRVE
     try:
-        if isinstance(solver, tuple):
-            rve = solve_material(
-                solver[1],
-                cast(VolumeFraction, inputs),
-                microstructure,
-                settings,
-                loading,
-                interphase=interphase,
-                drop=drop,
-                keep_steps=xdmf,
-                partial=True,
-            )
-        else:
-            rve = solve_rve(
-                cast(Inputs, inputs),
-                settings,
-                loading,
-                solver=solver,
-                keep_steps=xdmf,
-                partial=True,
-                **as_arguments(microstructure),
-            )
+        rve = _solve(inputs, microstructure, settings, loading, xdmf, solver, interphase, drop)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
@@ -146,6 +127,26 @@ def run_rve(
             line += _add_anisotropy(rve, summary)
         _write(rve, summary, heading, out, xdmf, mesh)
     return line, "" if loading is not None else _without_fit(rve)
+
+
+def _solve(
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None,
+    keep_steps: bool,
+    solver: SolverName | tuple[str, Phases],
+    interphase: float,
+    drop: float,
+) -> RVESolution | MaterialRVE:
+    """Solve an RVE, as far as it goes, by the general solver if there is a material."""
+    choices: Any = {"keep_steps": keep_steps, "partial": True}
+    if isinstance(solver, tuple):
+        volume = cast(VolumeFraction, inputs)
+        choices |= {"interphase": interphase, "drop": drop}
+        return solve_material(solver[1], volume, microstructure, settings, loading, **choices)
+    choices |= as_arguments(microstructure)
+    return solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
 
 
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:
@@ -173,7 +174,7 @@ def _begin(begun: dict[str, Any], out: Path, mesh: Path | None) -> None:
     """Replace the result of an earlier run by one without numbers, and remove its other files."""
     _write_result({"status": "running"} | begun | {"history": {}}, out)
     # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
-    for name in (PICTURE, *reversed(FIELDS)):
+    for name in (PICTURE, *reversed(INTERFACES), *reversed(FIELDS)):
         (out / name).unlink(missing_ok=True)
     if mesh is not None:
         mesh.unlink(missing_ok=True)
@@ -213,6 +214,8 @@ def _write(
     if xdmf:
         with replacing_fields(solved, out / FIELDS[0]):
             pass
+        if isinstance(solved, CompositeSolution) and len(solved.cell.domain.interfaces):
+            save_interfaces(solved, out / INTERFACES[0])
     with replacing(out / PICTURE, writing.PICTURE) as picture:
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
 
@@ -238,13 +241,16 @@ def _require_own_folder(out: Path) -> None:
     """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
     require_writable(out)
-    present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
+    present = [
+        out / name for name in (RESULT, PICTURE, *FIELDS, *INTERFACES) if (out / name).exists()
+    ]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{present[0]} was not written by `rve`: give another --out")
     require_own(out / RESULT, None)
     try:
         require_own(out / PICTURE, writing.PICTURE)
         require_own_fields(out / FIELDS[0])
+        require_own_fields(out / INTERFACES[0])
     except FileExistsError as error:
         raise ValueError(f"{error.filename} was not written by `rve`: give another --out") from None
 
@@ -334,11 +340,15 @@ def _is_own(path: Path) -> bool:
 def _strength(strength: Strength) -> str:
     """Describe a strength in words."""
     what = "strength" if strength.is_reached else "strength not reached, largest stress"
-    return (
-        f"{what} {strength.strength_MPa:.2f} MPa "
-        f"at a mean strain of {strength.strain_at_strength:.5f}, "
-        f"{strength.debonded_fraction:.1%} of the interfaces debonded"
-    )
+    words = [
+        f"{what} {strength.strength_MPa:.2f} MPa at a mean strain of "
+        f"{strength.strain_at_strength:.5f}"
+    ]
+    if strength.damaged_fraction or not strength.damaged_area:
+        words.append(f"{strength.debonded_fraction:.1%} of the interfaces debonded")
+    if strength.damaged_area:
+        words.append(f"{strength.damaged_area:.1%} of the area damaged")
+    return ", ".join(words)
 
 
 def describe(rve: SolvedRVE) -> str:

@@ -13,7 +13,7 @@ from fe_data.composite.strengths import (
     strength_rows,
     strength_table,
 )
-from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.spacing import require_packable
 from fe_data.progress import shown
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.writing import require_own, write_atomic

@@ -1,16 +1,15 @@
 """The discrete equations of a periodic RVE in generalised plane strain.
 
-The displacement is v = E x + u(x, y) with the mean strain E, which has six components, and a
-periodic fluctuation u that does not depend on z. The strain at an integration point is
+The displacement is v = E x + u(x, y). The mean strain E has six components, and the periodic
+fluctuation u does not depend on z. The strain at an integration point is
 
     ε = E + B u_e,
 
 with the strain operator B of isoparametric quadratic triangles. Each element also has a cubic
-bubble, which is zero on its sides, and the dilatation in B is projected onto linear functions
-(M. Crouzeix & P.-A. Raviart, RAIRO 7 (1973) 33). These elements do not lock in nearly
-incompressible or plastic phases, and all phases have them, so a result does not jump with Poisson's
-ratio or with the law. The principle of virtual work for all periodic δu and all δE gives the
-equations (Hill-Mandel)
+bubble, which is zero on its sides, and the dilatation in B is projected onto linear functions (M.
+Crouzeix & P.-A. Raviart, RAIRO 7 (1973) 33). These elements do not lock in nearly incompressible or
+plastic phases. All phases have them, so a result does not jump with Poisson's ratio or with the
+law. The principle of virtual work for all periodic δu and all δE gives the equations (Hill-Mandel)
 
     ∫ Bᵀ σ dV = 0,    ∫ σ dV = V <σ>.
 

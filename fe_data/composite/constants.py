@@ -1,8 +1,8 @@
 """All effective elastic constants of an RVE, and bounds on them.
 
-Let K be the derivative of the nodal forces by the displacements, B their derivative by the mean
-strain, and C the stiffness for a uniform strain. Six elastic load cases with one factorisation give
-the effective stiffness
+Let K and B be the derivatives of the nodal forces by the displacements and by the mean strain. C is
+the stiffness for a uniform strain. Six elastic load cases with one factorisation give the effective
+stiffness
 
     C* = (C - Bᵀ W) / V,    W = K⁻¹ B.
 

@@ -1,12 +1,12 @@
 """Cohesive interfaces between fibres and matrix: when they open, and what it costs.
 
-The traction t of an interface depends on its opening δ = u_outside - u_fibre, with the normal
-component δ_n and the shear δ_s (Camanho, Dávila & de Moura, J. Compos. Mater. 37 (2003) 1415):
+The traction t of an interface depends on its opening δ = u_outside - u_fibre. Its components are
+the normal δ_n and the shear δ_s (Camanho, Dávila & de Moura, J. Compos. Mater. 37 (2003) 1415):
 
     t = (1 - d) K δ,    with K δ_n instead of (1 - d) K δ_n in compression.
 
 Let δ_m = √(<δ_n>² + δ_s²), and B = δ_s² / δ_m² the share of shear. The damage d begins when
-(t_n / N)² + (t_s / S)² = 1, at δ_0, and is complete at δ_f, with the work G_c in between
+(t_n / N)² + (t_s / S)² = 1, at δ_0. It is complete at δ_f, with the work G_c in between
 (Benzeggagh & Kenane, Compos. Sci. Technol. 56 (1996) 439):
 
     δ_0 = 1 / (K √((1 - B) / N² + B / S²)),    G_c = G_I + (G_II - G_I) B^η,
@@ -60,7 +60,7 @@ class Interface(Short):
             compared.
         exponent: Exponent η of Benzeggagh and Kenane, from 1 to 10 [-].
         stiffness_N_mm3: Initial stiffness K [N/mm³]. None is 1000 E_m / (fibre diameter), with
-            Young's modulus E_m of the matrix: the intact interface is then as compliant as a layer
+            Young's modulus E_m of the matrix. The intact interface is then as compliant as a layer
             of matrix of a thousandth of the diameter.
 
     Raises:

@@ -273,8 +273,8 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
 
     Here σ_c(p) is the strength in uniaxial compression, and p the plastic strain along such a test,
     Δp = Δγ (1 - tan ψ / 3). If the return to the cone would reverse the deviator, the stress
-    returns to the apex (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008),
-    section 8.3).
+    returns to the apex. (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008),
+    section 8.3.)
 
     Returns:
         Stress and state at the end of the step.
@@ -337,8 +337,8 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
 
     If ν_p is below 1/2, compression compacts the material, so the law softens in confined
     compression. Ligaments between close fibres may then have no stable equilibrium. An RVE of six
-    fibres at v_f = 0.6 could be compressed across the fibres by 2.5 % with ν_p = 0.3, and by more
-    than 4 % with ν_p = 0.4.
+    fibres at v_f = 0.6 could be compressed across the fibres by 2.5 % with ν_p = 0.3. With
+    ν_p = 0.4 it was more than 4 %.
 
     Returns:
         Stress and state at the end of the step.

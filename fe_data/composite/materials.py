@@ -41,7 +41,7 @@ from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.composite.measured import Measured
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
-from fe_data.geometry.microstructure import spacing_of
+from fe_data.geometry.spacing import spacing_of
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
@@ -526,8 +526,8 @@ class Phases(Short):
     def fixed_inputs(self) -> dict[str, float]:
         """Inputs of an RVE that the phases determine: all except the volume fraction.
 
-        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are taken from the
-        parameter `yield_stress` of the matrix; they are 0 and 1 if this is not a `YieldStress`.
+        E_f_GPa is the modulus of the fibres across their axis. The parameter `yield_stress` of the
+        matrix gives b_m_MPa and c_m; they are 0 and 1 if this is not a `YieldStress`.
         """
         curve = self.matrix.parameters.get("yield_stress")
         b, c = UNUSED_B_AND_C

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats, Short
+from fe_data.composite.damage import DAMAGE
 from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import IncrementalCell
@@ -92,14 +93,21 @@ class MaterialRVE(Short):
 
     @property
     def cracks(self) -> Cracks | None:
-        """The interfaces at the end; None if fibres cannot debond."""
+        """What has broken at the end; None if nothing can break."""
         cell, at = self.solution.cell, self.solution.steps[-1].debonding
-        if cell.interface is None or at is None:
+        if at is None and not cell.damageable:
             return None
         sides = cell.domain.interfaces
-        damage = at.damage[cell.interface.sides]
+        damage, largest = np.zeros((0, 3)), 0.0
+        if at is not None and cell.interface is not None:
+            damage = at.damage[cell.interface.sides]
+            largest = float(np.abs(at.opening).max())
+        of_elements = np.zeros(len(cell.domain.triangles))
+        for phase in self.solution.fields().values():
+            if DAMAGE in phase.state:
+                of_elements[phase.elements] = phase.state[DAMAGE][:, 0]
         moved = self.solution.displacement()[:, :2]
-        return Cracks(cell.domain.points, moved, sides, damage, float(np.abs(at.opening).max()))
+        return Cracks(cell.domain.points, moved, sides, damage, largest, of_elements)
 
     @property
     def stop(self) -> ConvergenceError | KeyboardInterrupt | None:

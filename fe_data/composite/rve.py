@@ -174,26 +174,30 @@ class CompositeSolution(Short):
         return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
 
     def interface_fields(self, step: int = -1) -> dict[str, Floats]:
-        """Opening and damage of the interfaces at the nodes of the mesh, zero elsewhere.
+        """Opening, damage and traction of the interfaces at the nodes of the mesh, zero elsewhere.
 
         Args:
             step: Index in `steps`.
 
         Returns:
             `opening` (nodes, 3) with the normal component, the tangential one, and the one along z,
-            relative to the width of the RVE, and `interface_damage` (nodes,). The dictionary is
-            empty if fibres cannot debond.
+            relative to the width of the RVE, `interface_damage` (nodes,), and `traction_MPa`
+            (nodes, 3) with the components of the opening. The dictionary is empty if fibres cannot
+            debond.
         """
         cell, at = self.cell, self.steps[step].debonding
         if cell.interface is None or at is None:
             return {}
         opening = np.zeros((cell.n // cell.block + 1, 3))
+        traction = np.zeros_like(opening)
         damage = np.zeros(len(opening))
         for face in cell.interface.nodes.T:
             opening[face, : cell.block] = at.opening
+            traction[face, : cell.block] = at.traction
             damage[face] = at.damage
         place = np.append(np.arange(cell.nodes), -1)[cell.domain.merged]  # -1 is the fixed node
-        return {"opening": opening[place], "interface_damage": damage[place]}
+        at_nodes = {"opening": opening, "interface_damage": damage, "traction_MPa": traction}
+        return {name: values[place] for name, values in at_nodes.items()}
 
 
 def solve_composite(

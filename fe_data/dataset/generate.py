@@ -23,7 +23,8 @@ from fe_data.composite.materials import (
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
-from fe_data.geometry.microstructure import VOID, require_packable
+from fe_data.geometry.microstructure import VOID
+from fe_data.geometry.spacing import require_packable
 from fe_data.loading import Loading
 from fe_data.progress import LOG_SECONDS, Lines, open_streams
 from fe_data.schema import INPUT_NAMES
@@ -268,8 +269,8 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
         for name in design.fields:
             if name.startswith(f"{INTERFACE}.") or ".damage." in name:
                 raise ValueError(
-                    f"design has {name}, a field of the interface or of damage: give strengths, "
-                    "because nothing breaks without them"
+                    f"design has {name}, one of the fields of the interface or of damage: give "
+                    "strengths, because nothing breaks without them"
                 )
     return tuple(dict.fromkeys(strengths))
 

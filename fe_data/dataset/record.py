@@ -2,7 +2,7 @@
 
 `np.load(path, allow_pickle=False)` reads a record: arrays by name, and `record`, a JSON text with
 all scalars and the provenance. The last 64 bytes of the file (the comment of the zip archive) are
-the checksum of all bytes before them, so truncated or changed files are detected.
+the checksum of all bytes before them. So truncated or changed files are detected.
 """
 
 import contextlib

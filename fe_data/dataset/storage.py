@@ -23,7 +23,7 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.geometry.microstructure import SPACING, SPARSE
+from fe_data.geometry.spacing import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
@@ -188,8 +188,8 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
         whole = stack.enter_context(_lock_file(folder / ".lock"))
         _lock(whole, folder, shared=total > 1)
         if total > 1:
-            part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
-            _lock(part, folder)
+            file = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
+            _lock(file, folder)
             _refuse_overlap(folder, shard)
         yield
 

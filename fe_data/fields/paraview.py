@@ -1,7 +1,7 @@
 """Write fields over the load steps as XDMF, which ParaView opens."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree as ET
@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
+from fe_data.composite.damage import DAMAGE
 from fe_data.composite.rve import CompositeSolution, PhaseFields
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import OTHER_ORDER
@@ -22,7 +23,7 @@ from safe_files.writing import replacing, require_own
 
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
-_AT_NODES = ("displacement", "opening", "interface_damage")
+_AT_NODES = ("displacement", "opening", "interface_damage", "traction_MPa")
 NEVER = b"(?!)"  # matches no file
 
 
@@ -34,8 +35,10 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
     - `displacement` at the nodes, relative to the side of the RVE
     - `strain` and `stress_MPa`: tensors (3, 3), means over each triangle
     - `von_mises_MPa` and the equivalent `plastic_strain`, means over each triangle
-    - `opening` and `interface_damage` at the nodes of cut outlines, if fibres can debond. The
-      opening has the normal component, the tangential one, and the one along z
+    - `opening`, `interface_damage` and `traction_MPa` at the nodes of cut outlines, if fibres can
+      debond. The opening has the normal component, the tangential one, and the one along z, and so
+      has the traction
+    - `damage`, the mean over each triangle, if a phase can soften
     - `material` of each triangle: -1 in the matrix, otherwise the number of the fibre, plus the
       number of all fibres in its interphase
 
@@ -84,20 +87,98 @@ def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterat
     else:
         d = rve.discretisation
         steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
+    cells = "Triangle_6", d.triangles[:, OTHER_ORDER]
+    material = {"material": d.material}
+    values = (_values(rve, step) for step in shown(steps, "fields", "step", len(steps)))
+    with _replacing_series(path, cells, d.points, material, values):
+        yield
+
+
+def save_interfaces(rve: CompositeSolution, path: Path) -> None:
+    """Write the interfaces over the load steps, as lines with three nodes.
+
+    The lines are on the side of the fibres. The file has, at the nodes,
+
+    - `displacement`, relative to the side of the RVE
+    - `opening`: the normal component, the tangential one, and the one along z, relative to this
+      side
+    - `interface_damage`, from 0 to 1
+    - `traction_MPa`: the same components as the opening
+
+    Args:
+        rve: Solved RVE whose fibres can debond, see `save_fields` for its steps.
+        path: Path of an .xdmf file, see `save_fields`.
+
+    Raises:
+        ValueError: If the file has another suffix, or fibres cannot debond.
+        FileExistsError: If another file has one of these paths.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import Loading, Microstructure, named_phases, save_interfaces
+        >>> from fe_data import solve_composite
+        >>> pull = Loading((0.001, None, None), increments=1)
+        >>> one = Microstructure([[0.5, 0.5]], 0.3)
+        >>> rve = solve_composite(named_phases("glass_epoxy_debonding"), one, pull, resolution=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_interfaces(rve, Path(folder, "cracks.xdmf"))
+        ...     sorted(path.name for path in Path(folder).iterdir())
+        ['cracks.bin', 'cracks.xdmf']
+    """
+    require_kind("rve", rve, CompositeSolution)
+    path = require_path("path", path)
+    if path.suffix != ENDING:
+        raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
+    require_own_fields(path)
+    sides = rve.cell.domain.interfaces[:, :3]
+    if not len(sides):
+        raise ValueError("rve has no interfaces: its fibres cannot debond")
+    nodes, lines = np.unique(sides, return_inverse=True)
+    cells = "Edge_3", lines.reshape(-1, 3)
+    values = (_values_of_interfaces(rve, step, nodes) for step in range(len(rve.steps)))
+    with _replacing_series(path, cells, rve.cell.domain.points[nodes], {}, values):
+        pass
+
+
+def _values_of_interfaces(rve: CompositeSolution, step: int, nodes: Ints) -> dict[str, Floats]:
+    """Values at the nodes of interfaces at a step by name."""
+    at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
+    return {name: values[nodes] for name, values in at_nodes.items()}
+
+
+@contextlib.contextmanager
+def _replacing_series(
+    path: Path,
+    cells: tuple[str, Ints],
+    points: Floats,
+    constant: dict[str, Ints],
+    steps: Iterable[dict[str, Floats]],
+) -> Iterator[None]:
+    """Write a mesh and its fields over the steps; they replace existing files at the end.
+
+    Args:
+        path: Path of the XDMF file.
+        cells: Kind of cells in XDMF, and their nodes.
+        points: (n, 2) nodes.
+        constant: Fields of cells that do not change.
+        steps: Fields of each step by name.
+    """
+    kind, nodes = cells
     series = ET.Element("Grid", Name="RVE", GridType="Collection", CollectionType="Temporal")
     numbers = path.with_suffix(".bin")
     with replacing(numbers, None) as file:
-        topology = _item(file, d.triangles[:, OTHER_ORDER])
-        points = _item(file, d.points)
-        material = _attribute("material", _item(file, d.material))
-        for time, step in enumerate(shown(steps, "fields", "step", len(steps))):
+        topology = _item(file, nodes)
+        place = _item(file, points)
+        same = [_attribute(name, _item(file, values)) for name, values in constant.items()]
+        for time, fields in enumerate(steps):
             grid = ET.SubElement(series, "Grid", Name="step", GridType="Uniform")
             ET.SubElement(grid, "Time", Value=str(time))
-            elements = {"TopologyType": "Triangle_6", "NumberOfElements": str(len(d.triangles))}
+            elements = {"TopologyType": kind, "NumberOfElements": str(len(nodes))}
             ET.SubElement(grid, "Topology", elements).append(topology)
-            ET.SubElement(grid, "Geometry", GeometryType="XY").append(points)
-            grid.append(material)
-            for name, values in _values(rve, step).items():
+            ET.SubElement(grid, "Geometry", GeometryType="XY").append(place)
+            grid.extend(same)
+            for name, values in fields.items():
                 grid.append(_attribute(name, _item(file, values)))
         for item in series.iter("DataItem"):
             item.text = numbers.name
@@ -148,16 +229,20 @@ def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats
 def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
     """The same fields as `_element_values`, for the general solver."""
     m = len(rve.cell.domain.triangles)
-    arrays = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
-    arrays |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
+    means = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
+    means |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
+    if rve.cell.damageable:
+        means[DAMAGE] = np.zeros(m)
     for phase in rve.fields(step).values():
-        rows = phase.elements
-        arrays["strain"][rows] = _symmetric(_means(phase, phase.strain))
-        arrays["stress_MPa"][rows] = _symmetric(_means(phase, phase.stress))
-        arrays["von_mises_MPa"][rows] = _means(phase, von_mises(phase.stress))
+        elements = phase.elements
+        means["strain"][elements] = _symmetric(_means(phase, phase.strain))
+        means["stress_MPa"][elements] = _symmetric(_means(phase, phase.stress))
+        means["von_mises_MPa"][elements] = _means(phase, von_mises(phase.stress))
         if "p" in phase.state:
-            arrays["plastic_strain"][rows] = _means(phase, phase.state["p"])
-    return arrays
+            means["plastic_strain"][elements] = _means(phase, phase.state["p"])
+        if DAMAGE in phase.state:
+            means[DAMAGE][elements] = phase.state[DAMAGE][:, 0]
+    return means
 
 
 def _symmetric(values: Floats) -> Floats:
@@ -196,9 +281,9 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
     return {"strain": strain, "stress_MPa": stress, **scalars}
 
 
-def _means(part: Elements | PhaseFields, values: Floats) -> Floats:
+def _means(phase: Elements | PhaseFields, values: Floats) -> Floats:
     """Means (m, ...) over each element of values (m, q, ...) at its points."""
-    weights = part.weights / part.weights.sum(axis=1, keepdims=True)
+    weights = phase.weights / phase.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))
 
 

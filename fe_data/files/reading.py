@@ -85,7 +85,7 @@ def read_arrays(data: bytes, most: int, *names: str) -> dict[str, NDArray[Any]]:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
+            size = sum(member.file_size for member in archive.infolist())
         if size > most:  # parts are never read beyond their stated sizes
             raise UnusualFile(f"the arrays have {size} bytes: at most {most} are read")
         if not data.startswith(b"PK"):

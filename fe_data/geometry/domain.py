@@ -70,7 +70,7 @@ def quadratic_gradients(points: Floats) -> Floats:
 
 QUADRATURE = quadrature(QUADRATURE_DEGREE)  # three points
 REFERENCE_GRADIENTS = quadratic_gradients(QUADRATURE[0])
-_VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
+_VERSION = tuple(int(number) for number in _dolfinx.__version__.split(".")[:2])
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,6 +15,12 @@ from fe_data.geometry.packing import (
     relaxed_microstructure,
     sequential_addition,
 )
+from fe_data.geometry.spacing import (
+    advice_of_spacing,
+    largest_volume_fraction,
+    require_packable,
+    spacing_of,
+)
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import (
     MAX_SEED,
@@ -26,17 +32,6 @@ from fe_data.settings import (
 )
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-# Pairs of the largest number of fibres, and the densest packing of discs of exclusion (diameter =
-# least distance of centres) that relaxation reached from every random start that was tried, or
-# above which discs freeze. One or two fibres are limited only by their periodic images.
-_DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.72))
-# Discs that cover about 0.7 freeze. In a square RVE all crystals then have similar directions, so
-# that means over microstructures are anisotropic. By default the spacing falls from SPACING to
-# _LEAST_SPACING, so that discs of exclusion cover at most _LIQUID.
-_LIQUID = 0.64
-SPACING = 1.14  # of the paper
-_LEAST_SPACING = 1.02
-SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with this spacing
 # Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
 # one standard deviation above the mean every sixth sequence places all n fibres.
 _SATURATION = 0.547
@@ -271,87 +266,6 @@ def _require_in_sides(centres: Floats, height: float) -> None:
         )
 
 
-def hexagonal_distance(vf: float) -> float:
-    """Distance of nearest centres in a hexagonal array of equal fibres.
-
-    Args:
-        vf: Volume fraction of the fibres [-].
-
-    Returns:
-        The distance, in fibre diameters [-].
-
-    >>> round(hexagonal_distance(0.6), 3)
-    1.229
-    """
-    # vf = π r² / (d² √3/2), with the distance d between the centres
-    return math.sqrt(math.pi / (2 * math.sqrt(3) * vf))
-
-
-def _densest(n_fibres: int) -> float:
-    """Largest area fraction of discs of exclusion."""
-    return next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
-
-
-def spacing_of(min_spacing: float | None, vf: float, n_fibres: int) -> float:
-    """Least distance of random fibres, in fibre diameters.
-
-    Args:
-        min_spacing: The distance [-]; None for the default, which falls with the volume fraction.
-        vf: Volume fraction of fibres and voids [-].
-        n_fibres: Number of fibres and voids.
-
-    Returns:
-        The distance [-].
-
-    >>> [round(spacing_of(None, vf, 30), 3) for vf in (0.4, 0.55, 0.6)]
-    [1.14, 1.079, 1.033]
-    """
-    if min_spacing is not None:
-        return min_spacing
-    liquid = min(_LIQUID, _densest(n_fibres) - 0.02)
-    return min(SPACING, max(_LEAST_SPACING, math.sqrt(liquid / max(vf, liquid / 4))))
-
-
-def largest_volume_fraction(n_fibres: int, min_spacing: float | None) -> float:
-    """Largest fibre volume fraction for which random microstructures are generated.
-
-    Args:
-        n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in fibre diameters [-]; None for the
-            default, see `spacing_of`.
-
-    Returns:
-        The volume fraction [-].
-
-    >>> round(largest_volume_fraction(30, 1.14), 3), round(largest_volume_fraction(30, None), 3)
-    (0.554, 0.615)
-    """
-    if min_spacing is None:
-        return min(_LIQUID, _densest(n_fibres) - 0.02) / _LEAST_SPACING**2
-    return _densest(n_fibres) / min_spacing**2
-
-
-def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> None:
-    """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
-    limit = largest_volume_fraction(n_fibres, min_spacing)
-    if vf > limit:
-        least = spacing_of(min_spacing, vf, n_fibres)
-        raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {least:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}"
-            f"{_closer(vf, n_fibres)}"
-        )
-
-
-def _closer(vf: float, n_fibres: int) -> str:
-    """Return advice for a message: the largest spacing at which a volume fraction fits, if any."""
-    # vf = packing / spacing², rounded down to three decimals
-    spacing = math.floor(1e3 * math.sqrt(_densest(n_fibres) / vf)) / 1e3
-    if spacing < BOUNDS["min_spacing"][0]:
-        return ""
-    return f"; for this one give a min_spacing (option --min-spacing) of at most {spacing:g}"
-
-
 def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
     """Distances between points and the nearest periodic images of other points.
 
@@ -416,11 +330,6 @@ def random_microstructure(
         >>> bool(several.radii.max() > 2 * several.radii.min())
         True
     """
-    # Use random sequential addition. A sequence that jams is repeated with new random numbers, so
-    # results are distributed like sequences that do not jam. If nearly all sequences jam, push
-    # random centres apart until all pairs keep their distance, then move them until they
-    # touch as rarely as fibres that are added one by one. Finally translate the pattern, because a
-    # fibre that nearly touches an edge or a corner would cause sliver elements.
     low, high = BOUNDS["void_fraction"]
     hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
     require_between("void_fraction", void_fraction, low, high, unit=hint)
@@ -448,14 +357,22 @@ def random_microstructure(
     # With several sizes all starts are tried, because small fibres find room when equal ones jam.
     limit = _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
     saturated = isinstance(distance, float) and vf * min_spacing**2 > limit
-    for _ in range(1 if saturated else _RSA_STARTS):
-        centres = sequential_addition(rng, len(r), distance)
-        if centres is not None:
-            break
-    else:
-        touching = relaxed_microstructure(rng, len(r), distance)
-        centres = equilibrated(rng, touching, distance)
+    centres = _placed(rng, len(r), distance, starts=1 if saturated else _RSA_STARTS)
+    # A fibre that nearly touches an edge or a corner would cause sliver elements.
     return clear_of_edges(Microstructure(centres, r, phases), math.inf)
+
+
+def _placed(rng: np.random.Generator, n: int, distance: Distance, starts: int) -> Floats:
+    """Place n centres, (n, 2), at random: one by one or, if all sequences jam, by relaxation."""
+    # A sequence that jams is repeated with new random numbers, so results are distributed like
+    # sequences that do not jam. If all jam, random centres are pushed apart until all pairs keep
+    # their distance, then moved until they touch as rarely as fibres that are added one by one.
+    for _ in range(starts):
+        centres = sequential_addition(rng, n, distance)
+        if centres is not None:
+            return centres
+    touching = relaxed_microstructure(rng, n, distance)
+    return equilibrated(rng, touching, distance)
 
 
 def _require_meshable(radii: Floats) -> None:
@@ -486,7 +403,7 @@ def _with_voids(
         raise ValueError(
             f"void_fraction = {fraction!r} is out of range: {n_fibres} fibres and {n} voids at "
             f"least {min_spacing:g} diameters apart are limited to vf + void_fraction <= "
-            f"{limit:.4f}{_closer(vf + fraction, n_fibres + n)}"
+            f"{limit:.4f}{advice_of_spacing(vf + fraction, n_fibres + n)}"
         )
     together = np.concatenate([radii, np.full(n, math.sqrt(fraction / (math.pi * n)))])
     order = np.argsort(-together, kind="stable")

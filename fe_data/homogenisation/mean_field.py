@@ -13,7 +13,7 @@ itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,8 +65,8 @@ def mean_field(
 ) -> Floats:
     """Effective properties by mean-field homogenisation, for many inputs at once.
 
-    Four numbers of the model are fitted to simulated RVEs: the default of `fluctuation`, and three
-    numbers that convert the root mean square of the fibre stress into `p_sigma`.
+    Four numbers of the model are fitted to simulated RVEs. One is the default of `fluctuation`;
+    three convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. A fit to this curve gives b_eff and c_eff. They are within 20 % if
@@ -108,11 +108,7 @@ def mean_field(
     X = _checked_inputs(inputs)
     parameters = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
     others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
-    try:
-        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
-    except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    columns = _broadcast(X, others)
     shape = columns[0].shape
     rows = [column.reshape(-1, 1) for column in columns]
     if needs_power_law := bool({"b_eff_MPa", "c_eff"} & set(outputs)):
@@ -122,6 +118,15 @@ def mean_field(
         rves = _rves_of(settings, *(row[start : start + _CHUNK] for row in rows))
         results.append(_outputs(rves, outputs, needs_power_law))
     return np.concatenate(results).reshape(*shape, len(outputs))
+
+
+def _broadcast(X: Floats, others: Mapping[str, Floats]) -> tuple[Numbers, ...]:
+    """Return the inputs and other parameters as arrays of one shape; a ValueError names shapes."""
+    try:
+        return tuple(np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
+        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
 
 
 def _outputs(rves: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
@@ -168,15 +173,9 @@ def strain_concentration(
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
     X = _checked_inputs(inputs)
-    parameters = [
-        _checked_parameter("reference", reference),
-        _checked_parameter("softening", softening),
-    ]
-    try:
-        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *parameters)
-    except ValueError:
-        shapes = f"reference {parameters[0].shape}, softening {parameters[1].shape}"
-        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    parameters = {"reference": reference, "softening": softening}
+    others = {name: _checked_parameter(name, values) for name, values in parameters.items()}
+    vf, E_f, b, c, medium, soft = _broadcast(X, others)
     as_given = np.ones(vf.shape)
     even = np.zeros(vf.shape)
     rves = _rves_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)

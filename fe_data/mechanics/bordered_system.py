@@ -3,11 +3,11 @@
     [ K      B_f  ] [ du   ]   [ r_u ]
     [ B_fᵀ   C_ff ] [ dE_f ] = [ r_E ]
 
-K is the derivative of the nodal forces by the displacements, B their derivative by the macro
-strain, and C the derivative of the macro stress by the macro strain; f are the free components of
-the macro strain. Conjugate gradients solve the system. Their preconditioner is block elimination
-with an earlier factor of K. The factor is renewed if conjugate gradients need too many iterations
-or, with a limit by the caller, if the tangent has changed too much:
+K and B are the derivatives of the nodal forces by the displacements and by the macro strain. C is
+the derivative of the macro stress by the macro strain, and f are its free components. Conjugate
+gradients solve the system. Their preconditioner is block elimination with an earlier factor of K.
+The factor is renewed if conjugate gradients need too many iterations or, with a limit by the
+caller, if the tangent has changed too much:
 
     S = C_ff - B_fᵀ K⁻¹ B_f,    dE_f = S⁻¹ (r_E - B_fᵀ K⁻¹ r_u),    du = K⁻¹ r_u - K⁻¹ B_f dE_f.
 """
@@ -216,8 +216,8 @@ def assemble_tangent(
 ) -> None:
     """Add the tangent of elements to a bordered matrix.
 
-    Let G be the strain operator of an element (Gu is the strain of its displacements u), D the
-    tangent at a point, and w the integration weight. The sums over points are
+    Let G be the strain operator of an element, D the tangent at a point, and w the integration
+    weight. Gu is the strain of the displacements u. The sums over points are
 
         K += Σ w Gᵀ D G,    B += Σ w Gᵀ D,    C += Σ w D.
 

@@ -25,6 +25,7 @@ _LEAST_RANGE = 1e-6  # of the colour scale, for constant fields such as zero pla
 _LINE = 80  # characters per line of a warning
 _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the RVE
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
+_DAMAGE = "inferno_r"  # colours of damage
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
 
@@ -125,24 +126,30 @@ def draw_mesh(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def draw_cracks(ax: Axes, rve: SolvedRVE, cracks: Cracks) -> None:
-    """Draw the fibres with magnified displacements, and the faces of the interfaces by damage."""
+    """Draw phases with magnified displacements; damaged elements and interfaces by damage."""
     shift = cracks.displacement - cracks.displacement.mean(axis=0)
     factor = _WIDEST / max(cracks.largest, float(np.abs(shift).max()) / _FARTHEST, 1e-12)
     moved = cracks.points + factor * shift
     d = rve.discretisation
     corners = moved[d.triangles][:, [0, 5, 1, 3, 2, 4]]
     colours = np.where(d.material == MATRIX, "#e9edf2", "#4c6a92")
-    ax.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="face", lw=0.3))
+    is_damaged = cracks.of_elements > 0
+    whole = list(corners[~is_damaged])
+    ax.add_collection(
+        PolyCollection(whole, facecolors=colours[~is_damaged], edgecolors="face", lw=0.3)
+    )
+    scale: Any = {"cmap": _DAMAGE, "clim": (0.0, 1.0)}
+    damaged = list(corners[is_damaged])
+    drawn: Any = PolyCollection(damaged, array=cracks.of_elements[is_damaged], lw=0.0, **scale)
+    ax.add_collection(drawn)
     for face in (cracks.sides[:, :3], cracks.sides[:, 3:]):
         lines = moved[face[:, [0, 2, 1]]]
         damage = cracks.damage.mean(axis=1)
-        drawn = LineCollection(list(lines), cmap="inferno_r", lw=1.6, array=damage)
-        drawn.set_clim(0.0, 1.0)
-        ax.add_collection(drawn)
-    ax.figure.colorbar(drawn, ax=ax, label="damage of interfaces [-]", fraction=0.05, pad=0.02)
+        ax.add_collection(LineCollection(list(lines), lw=1.6, array=damage, **scale))
+    ax.figure.colorbar(drawn, ax=ax, label="damage [-]", fraction=0.05, pad=0.02)
     low, high = moved.min(axis=0), moved.max(axis=0)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
-    ax.set_title(f"Interfaces at the end, displacements × {factor:.3g}")
+    ax.set_title(f"Damage at the end, displacements × {factor:.3g}")
 
 
 def draw_mises(ax: Axes, rve: SolvedRVE) -> None:

@@ -294,6 +294,21 @@ def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
     return elastic
 
 
+def _poor_modulus(E: float, across: float, misfit: float) -> list[str]:
+    """Return a warning if E_eff is not the modulus across the fibres [MPa], or fits poorly."""
+    difference = E / across - 1
+    modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
+    use = modulus
+    reasons = []
+    if abs(difference) > _MISLEADING_MODULUS:
+        side = "above" if difference > 0 else "below"
+        reasons.append(f"E_eff is {abs(difference):.1%} {side} {modulus}")
+        use = "that modulus"
+    if misfit > _POOR_FIT:
+        reasons.append(f"the fit of E_eff errs in the stress yy by {misfit:.1%} of xx")
+    return [f"{' and '.join(reasons)}: use {use}"] if reasons else []
+
+
 def effective_properties(
     history: dict[str, Floats], a: float, elastic_history: dict[str, Floats], axial: float
 ) -> EffectiveProperties:
@@ -324,18 +339,7 @@ def effective_properties(
         poor.append(str(error))
     misfit = float(hooke_misfit(elastic_strain, elastic_stress).mean())
     across = float(transverse_modulus(elastic_strain, elastic_stress, axial).mean())
-    difference = float(E.mean()) / across - 1
-    if misfit > _POOR_FIT or abs(difference) > _MISLEADING_MODULUS:
-        modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
-        reasons = []
-        use = modulus
-        if abs(difference) > _MISLEADING_MODULUS:
-            side = "above" if difference > 0 else "below"
-            reasons.append(f"E_eff is {abs(difference):.1%} {side} {modulus}")
-            use = "that modulus"
-        if misfit > _POOR_FIT:
-            reasons.append(f"the fit of E_eff errs in the stress yy by {misfit:.1%} of xx")
-        poor.append(f"{' and '.join(reasons)}: use {use}")
+    poor += _poor_modulus(float(E.mean()), across, misfit)
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")
     if spread > _POOR_FIT:

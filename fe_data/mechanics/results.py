@@ -25,13 +25,14 @@ class Fields(Short):
 
 @short
 class Cracks(NamedTuple):
-    """Interfaces at the end of loading, for a figure."""
+    """What has broken at the end of loading, for a figure."""
 
     points: Floats  # (n, 2) nodes of the mesh
     displacement: Floats  # (n, 2), relative to the width of the RVE
     sides: Ints  # (k, 6) nodes of both faces, see `Mesh.interfaces`
     damage: Floats  # (k, 3) damage at the start, the end and the middle of each side
     largest: float  # largest component of an opening, relative to the width of the RVE
+    of_elements: Floats  # (m,) damage of the elements
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +105,7 @@ class SolvedRVE(Protocol):
 
     @property
     def cracks(self) -> Cracks | None:
-        """Interfaces at the end; None if fibres cannot debond."""
+        """What has broken at the end; None if nothing can break."""
 
     @property
     def counts(self) -> dict[str, int]:

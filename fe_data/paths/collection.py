@@ -19,6 +19,17 @@ from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """The parts of a record that are needed for `Paths`."""
+
+    group: int
+    inputs: list[float]
+    loading: dict[str, Any]
+    strain: Floats  # (increments, 3)
+    stress: Floats  # (increments, 3) [MPa]
+
+
 def collect_paths(folder: Path) -> Paths:
     """Read the records of a dataset of paths that `generate` wrote.
 
@@ -57,6 +68,17 @@ def collect_paths(folder: Path) -> Paths:
         raise TableError(
             f"{folder} was simulated with a material, which a set of paths cannot store"
         )
+    groups = _groups(folder, config)
+    return Paths(
+        inputs=np.array([group[0].inputs for group in groups]),
+        strain=np.array([np.mean([sample.strain for sample in group], 0) for group in groups]),
+        stress=np.array([[sample.stress for sample in group] for group in groups]),
+        settings=settings,
+    )
+
+
+def _groups(folder: Path, config: dict[str, Any]) -> list[list[_Sample]]:
+    """Read the samples of each group, all groups of one size; a TableError names what differs."""
     groups: dict[int, list[_Sample]] = {}
     first = None
     n = config["samples"]
@@ -75,25 +97,7 @@ def collect_paths(folder: Path) -> Paths:
         if len(group) < most:
             what = f"has {len(group)} samples: must have {most}, as another group"
             raise TableError(f"{folder}, group {number} {what}")
-    return Paths(
-        inputs=np.array([group[0].inputs for group in groups.values()]),
-        strain=np.array(
-            [np.mean([record.strain for record in group], 0) for group in groups.values()]
-        ),
-        stress=np.array([[record.stress for record in group] for group in groups.values()]),
-        settings=settings,
-    )
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """The parts of a record that are needed for `Paths`."""
-
-    group: int
-    inputs: list[float]
-    loading: dict[str, Any]
-    strain: Floats  # (increments, 3)
-    stress: Floats  # (increments, 3) [MPa]
+    return list(groups.values())
 
 
 def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:

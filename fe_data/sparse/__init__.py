@@ -2,7 +2,7 @@
 
 Why it exists. Newton's method on an RVE solves about 60 linear systems. Their matrices have the
 same sparsity pattern and change little from one to the next. An earlier factor is therefore a good
-preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`): about seven
+preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`). About seven
 factorisations and 200 solves with these factors are enough for an RVE. A preconditioner may be in
 single precision, which halves the memory traffic; general libraries factorise in double precision.
 On the tangent of an RVE at the default mesh, on one core of an AMD EPYC

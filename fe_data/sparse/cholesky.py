@@ -1,8 +1,9 @@
 """Numeric phase of the sparse Cholesky factorisation, and products with the matrix.
 
 With the order of elimination P from `symbolic`, P A Pᵀ = L Lᵀ. Each front has a panel of k columns
-and m rows, which becomes a part of L, and an update, which is added to its parent (multifrontal
-method; Duff & Reid, 1983). Let A_11 be the first k rows of the panel, and A_21 the other rows:
+and m rows, which becomes a part of L. It also has an update, which is added to its parent
+(multifrontal method; Duff & Reid, 1983). Let A_11 be the first k rows of the panel, and A_21 the
+other rows:
 
     A_11 = L_11 L_11ᵀ,    L_21 = A_21 L_11⁻ᵀ,    update = Σ updates of children - L_21 L_21ᵀ.
 

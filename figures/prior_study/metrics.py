@@ -24,6 +24,8 @@ from prior_study.study import SOURCES, TRUE_FUNCTIONS, PriorResult
 LEADING = 10  # leading directions of the weights, a tenth of those of 100 networks
 SMALL = 10  # number of networks in a small ensemble
 FACTORISED = ("factorised", "generalised_normal")  # densities without correlations
+# Prior → kind of weight prior → distance of networks drawn from it
+Distances = Mapping[str, Mapping[str, Interval]]
 
 
 def variance_table(studies: Sequence[Study]) -> dict[str, dict[str, Interval]]:
@@ -308,11 +310,11 @@ def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[s
     return rows
 
 
-def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
+def reconstruction_claims(distances: Mapping[str, Any]) -> list[Claim]:
     """Return the claims of section 2.2.2 about networks drawn from the weight priors.
 
     Args:
-        found: Result of `distance_table`.
+        distances: Result of `distance_table`.
 
     Returns:
         The claims.
@@ -320,7 +322,7 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
     mean, width, wasserstein = (
         {
             name: {kind: rows[kind][measure] for kind in WEIGHT_PRIOR_NAMES}
-            for name, rows in found.items()
+            for name, rows in distances.items()
         }
         for measure in ("mean", "width", "wasserstein")
     )
@@ -342,67 +344,82 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
             width["D"],
             _is_below_half(width["D"]["low_rank"], width["D"]["factorised"]),
         ),
-        Claim(
-            "similar_tails",
-            "Fig. 4",
-            "(c) Generalised normal weights lead to very similar conclusions: they also recover "
-            "the mean of priors A to C, but not the varying uncertainty of prior D",
-            {
-                "mean": {name: mean[name]["generalised_normal"] for name in "ABC"},
-                "width": {"D": width["D"]["generalised_normal"]},
-            },
-            all_hold(
-                [
-                    *(
-                        _is_below_half(mean[n]["generalised_normal"], mean[n]["isotropic"])
-                        for n in "ABC"
-                    ),
-                    _is_below_half(width["D"]["low_rank"], width["D"]["generalised_normal"]),
-                ]
-            ),
-        ),
-        Claim(
-            "recovered",
-            "Fig. 4",
-            "(d) Correlations matter more than tails: the multivariate Gaussian recovers mean and "
-            "uncertainty. For every prior the error of the widths is smaller than with both "
-            "factorised densities, and the distance of the mean is below one half",
-            {
-                name: {
-                    "mean": mean[name]["low_rank"],
-                    **{f"width, {kind}": width[name][kind] for kind in (*FACTORISED, "low_rank")},
-                }
-                for name in found
-            },
-            all_hold(
-                [
-                    *(
-                        is_below(row["low_rank"], row[other])
-                        for row in width.values()
-                        for other in FACTORISED
-                    ),
-                    *(is_below(r["low_rank"], _limit(0.5, r["low_rank"])) for r in mean.values()),
-                ]
-            ),
-        ),
-        Claim(
-            "correlations_over_tails",
-            "Fig. 4",
-            "Correlations also matter more than tails in Wasserstein distance: the multivariate "
-            "Gaussian is nearer to the functional prior than both factorised densities",
-            wasserstein,
-            all_hold(
-                is_below(row["low_rank"], row[other])
-                for row in wasserstein.values()
-                for other in FACTORISED
-            ),
-            of_paper=False,
-        ),
+        _tails_claim(mean, width),
+        _correlations_over_tails_claim(mean, width),
+        _nearer_claim(wasserstein),
         *_closest_claims(wasserstein),
     ]
 
 
-def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[Claim]:
+def _tails_claim(mean: Distances, width: Distances) -> Claim:
+    """Return the claim about tails, (c)."""
+    return Claim(
+        "similar_tails",
+        "Fig. 4",
+        "(c) Generalised normal weights lead to very similar conclusions: they also recover "
+        "the mean of priors A to C, but not the varying uncertainty of prior D",
+        {
+            "mean": {name: mean[name]["generalised_normal"] for name in "ABC"},
+            "width": {"D": width["D"]["generalised_normal"]},
+        },
+        all_hold(
+            [
+                *(
+                    _is_below_half(mean[n]["generalised_normal"], mean[n]["isotropic"])
+                    for n in "ABC"
+                ),
+                _is_below_half(width["D"]["low_rank"], width["D"]["generalised_normal"]),
+            ]
+        ),
+    )
+
+
+def _correlations_over_tails_claim(mean: Distances, width: Distances) -> Claim:
+    """Return the claim about correlations, (d)."""
+    return Claim(
+        "recovered",
+        "Fig. 4",
+        "(d) Correlations matter more than tails: the multivariate Gaussian recovers mean and "
+        "uncertainty. For every prior the error of the widths is smaller than with both "
+        "factorised densities, and the distance of the mean is below one half",
+        {
+            name: {
+                "mean": mean[name]["low_rank"],
+                **{f"width, {kind}": width[name][kind] for kind in (*FACTORISED, "low_rank")},
+            }
+            for name in mean
+        },
+        all_hold(
+            [
+                *(
+                    is_below(row["low_rank"], row[other])
+                    for row in width.values()
+                    for other in FACTORISED
+                ),
+                *(is_below(r["low_rank"], _limit(0.5, r["low_rank"])) for r in mean.values()),
+            ]
+        ),
+    )
+
+
+def _nearer_claim(wasserstein: Distances) -> Claim:
+    """Return our claim about correlations and tails in Wasserstein distance."""
+    return Claim(
+        "correlations_over_tails",
+        "Fig. 4",
+        "Correlations also matter more than tails in Wasserstein distance: the multivariate "
+        "Gaussian is nearer to the functional prior than both factorised densities",
+        wasserstein,
+        all_hold(
+            is_below(row["low_rank"], row[other])
+            for row in wasserstein.values()
+            for other in FACTORISED
+        ),
+        of_paper=False,
+    )
+
+
+def _closest_claims(wasserstein: Distances) -> list[Claim]:
     """Return our claims about which weight prior is closest to each functional prior."""
     others = [*WEIGHT_PRIOR_NAMES][:-1]
     return [

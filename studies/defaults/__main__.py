@@ -76,7 +76,7 @@ def points(problem: Problem, number: int) -> Changes:
     of the prior.
     """
     split = problem.split(number)
-    X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
+    X, y, X_test = (split.data[name] for name in ("X", "y", "X_test"))
     prior, noise = bnn.evidence.fit_kernel_average(X, y, noise="gaussian")
     assert not isinstance(noise, bnn.StudentNoise)
 

@@ -28,12 +28,12 @@ REPEATED = "noise"  # table of replicates, which are RVEs with equal inputs
 class Split:
     """One pair of training and test rows.
 
-    `given` has the arrays of the worker's `Given` by name. `fields` returns further arrays, those
+    `data` has the arrays of the worker's `Data` by name. `fields` returns further arrays, those
     of the mean-field models, which take seconds to compute. `y_test`, (n, n_out), is in the units
     of y.
     """
 
-    given: dict[str, np.ndarray]
+    data: dict[str, np.ndarray]
     y_test: np.ndarray
     unit: float  # of RMSE and CRPS, in the units of y
     log_units: float  # subtracted from the log density of a row of scaled y, to convert its units

@@ -119,7 +119,7 @@ class Worker:
         asked = Path(self.exchange.name) / "asked.npz"
         predictions = Path(self.exchange.name) / "found.npz"
         more = split.fields() if self.peer.knows == FIELDS else {}
-        np.savez(asked, **split.given, **more, y_test=split.y_test)
+        np.savez(asked, **split.data, **more, y_test=split.y_test)
         if self.process is None or self.process.poll() is not None:
             self.process = self.start()
         assert self.process.stdin is not None

@@ -20,7 +20,7 @@ import numpy as np
 
 
 @dataclass
-class Given:
+class Data:
     """The data that the `fit` of an estimator gets; None if a problem does not have them."""
 
     X: np.ndarray  # (N, n_in)
@@ -35,7 +35,7 @@ class Given:
     fields: np.ndarray | None = None  # at X, (F, N, n_out)
     fields_test: np.ndarray | None = None  # at X_test, (F, n, n_out)
 
-    def replaced(self, **arrays: np.ndarray) -> "Given":
+    def replaced(self, **arrays: np.ndarray) -> "Data":
         """Return a copy with some arrays replaced."""
         return replace(self, **arrays)
 
@@ -50,7 +50,7 @@ def load(source: str, name: str) -> type:
     return getattr(module, name)
 
 
-def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, Any]:
+def predict(kind: type, data: Data, y_test: np.ndarray) -> dict[str, Any]:
     """Return mean and standard deviation of single rows at the test inputs, and processor seconds.
 
     If the estimator has a method `elppd`, its custom predictive density, the result includes the
@@ -59,14 +59,14 @@ def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, Any]:
     np.random.seed(0)  # noqa: NPY002, libraries that take no seed draw from it
     estimator = kind()
     started = time.process_time()
-    estimator.fit(given)
+    estimator.fit(data)
     fitted = time.process_time()
-    mean, std = (np.asarray(each, dtype=float) for each in estimator.predict(given.X_test))
+    mean, std = (np.asarray(array, dtype=float) for array in estimator.predict(data.X_test))
     ended = time.process_time()
     seconds = {"fit": fitted - started, "predict": ended - fitted}
     density = {}
     if hasattr(estimator, "elppd"):
-        density["elppd"] = estimator.elppd(given.X_test, y_test)
+        density["elppd"] = estimator.elppd(data.X_test, y_test)
     return {"mean": mean, "std": std, **seconds, **density, "blas": kernels()}
 
 
@@ -76,7 +76,9 @@ def kernels() -> str:
         from threadpoolctl import threadpool_info
     except ImportError:
         return ""
-    return ", ".join(sorted({each.get("architecture", "") for each in threadpool_info()} - {""}))
+    return ", ".join(
+        sorted({library.get("architecture", "") for library in threadpool_info()} - {""})
+    )
 
 
 def main(source: str, name: str, seconds: float) -> None:
@@ -95,7 +97,7 @@ def main(source: str, name: str, seconds: float) -> None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             arrays = dict(np.load(file))
             y_test = arrays.pop("y_test")
-            np.savez(out, **predict(kind, Given(**arrays), y_test))
+            np.savez(out, **predict(kind, Data(**arrays), y_test))
         except Exception as error:  # any error of a library is shown in the table
             problem = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -77,6 +77,12 @@ def solved(_):
     return fe_data.solve_rve(INPUTS, SETTINGS, seed=0)
 
 
+def debonding(_):
+    phases = fe_data.named_phases("glass_epoxy_debonding")
+    path = fe_data.Loading((1e-4, None, None), increments=1)
+    return fe_data.solve_composite(phases, ONE_FIBRE, path, resolution=3, silent=True)
+
+
 # Further arguments of some functions, or what makes these for a folder to write in.
 OWN = {
     "Settings": {"radii": "equal"},
@@ -128,6 +134,7 @@ OWN = {
     "anisotropy": lambda folder: {"rve": solved(folder)},
     "save_fields": lambda folder: {"rve": solved(folder), "path": folder / "rve.xdmf"},
     "random_microstructure": {"seed": 0, "radii": "equal"},
+    "save_interfaces": lambda folder: {"rve": debonding(folder), "path": folder / "lines.xdmf"},
     "save_mesh": lambda folder: {"rve": solved(folder), "path": folder / "rve.msh"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
     "MaterialPoint.restore": {"state": POINT.state()},

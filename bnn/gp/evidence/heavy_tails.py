@@ -1,7 +1,7 @@
 """Estimation of heavy-tailed noise together with families of Gaussian processes.
 
-Given its precision factor λ_i, the noise of output j of datum i is Gaussian with the variance
-(1 - 2/ν) σ_ij² / λ_i, where λ_i ~ Gamma(ν/2, ν/2). All outputs of a datum share its factor. See
+Datum i has a precision factor λ_i ~ Gamma(ν/2, ν/2). Given λ_i, the noise of its output j is
+Gaussian with the variance (1 - 2/ν) σ_ij² / λ_i. All outputs of a datum share its factor. See
 `tail_updates` for the approximation of the posterior.
 """
 
@@ -136,7 +136,7 @@ def averaged_tails(
 ) -> tuple[list[list[Draw]], list[Array], list[OutputNoise]]:
     """Find the precision factors under all components, with fixed posterior weights.
 
-    Factors from a single fit would favour the components that resemble it: good data far from that
+    Factors from a single fit would favour the components that resemble it. Good data far from that
     fit would count as outliers, and components near these data would lose their weights. So q(λ_i)
     uses the mean of (y_i - f_i)² over all components. ν and the level of the noise are estimated
     with the factors. No update lowers the bound of log p(y) for these weights.

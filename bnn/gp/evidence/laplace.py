@@ -354,8 +354,8 @@ def components(
 ) -> tuple[list[Draw], Array, Array]:
     """Return a few draws that represent the posteriors of several families in a MixturePrior.
 
-    Given the data, their mixture has about the same means and variances of f as all draws together,
-    in a box that is `around` times as wide as the data.
+    Given the data, their mixture has about the same means and variances of f as all draws together.
+    This holds in a range of the inputs `around` times as wide as the data.
 
     Returns:
         `most` draws, their posterior weights, (most,), and log p(y | η) of each, (most,).

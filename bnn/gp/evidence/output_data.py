@@ -35,8 +35,8 @@ DIGITS = 9  # of the keys by which inputs are sorted; the other digits are round
 class OutputData:
     """The scaled data of one output, and their scales.
 
-    Outputs that have the same rows share the choice of the rows that are searched and the order of
-    the inputs, so that these do not depend on the order of the outputs.
+    Outputs that have the same rows share the choice of the searched rows and the order of the
+    inputs. So these do not depend on the order of the outputs.
 
     Args:
         X: Inputs of all data, (N, n_in).

@@ -51,10 +51,10 @@ def fit_kernel_average(
     of f as all draws together. As for `fit_prior`, the weights of the mixture are posterior weights
     divided by the evidence of each component.
 
-    Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
-    more for each input or output that varies only in the rows left out. The evidence of all data
-    then updates the posterior weights of the components. They are tempered so that the effective
-    number of components stays as large as before, or at least eight.
+    Of more than 1,500 data, 1,500 are chosen at random for the searches and draws. Up to ten more
+    are added for each input or output that varies only in the rows left out. The evidence of all
+    data then updates the posterior weights of the components. They are tempered so that the
+    effective number of components stays as large as before, or at least eight.
 
     The noise of an output is an average, weighted by the evidence, over constant noise and noise
     whose logarithm is linear in the inputs. Up to 300 data the constant noise of

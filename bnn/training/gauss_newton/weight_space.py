@@ -79,10 +79,10 @@ class WeightFit:
 
         -u - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u)  with u = (ω - ω0) / (1 + λ).
 
-    Its system has one equation per value in y. Data are X (N, n_in) or (k, N, n_in) and y
-    (k, N, n_out), and the anchors ω0 are (k, d). Σ is (n_out, n_out), or (k, N, n_out, n_out) if it
-    differs between points. Entries of y that are NaN are left out; Σ must have no covariances with
-    them.
+    Its system has one equation per value in y. Data are X (N, n_in) or (k, N, n_in) and y (k, N,
+    n_out), and the anchors ω0 are (k, d). The noise Σ is (n_out, n_out), or (k, N, n_out, n_out) if
+    it differs between points. Entries of y that are NaN are left out; Σ must have no covariances
+    with them.
     """
 
     lengths: Sequence[float] = (1.0,)  # only whole steps: shorter ones led to higher minima

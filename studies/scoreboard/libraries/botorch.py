@@ -18,18 +18,18 @@ torch.set_default_dtype(torch.double)
 def moments(model, X):
     """Return mean and standard deviation of a model at X, noise included."""
     with torch.no_grad():
-        found = model.posterior(torch.as_tensor(X), observation_noise=True)
-        return found.mean.detach().numpy(), found.variance.sqrt().detach().numpy()
+        posterior = model.posterior(torch.as_tensor(X), observation_noise=True)
+        return posterior.mean.detach().numpy(), posterior.variance.sqrt().detach().numpy()
 
 
 class SingleTask:
     """BoTorch, SingleTaskGP."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit to X (N, n_in) and y (N, n_out), with the bounds of the inputs."""
-        X = torch.as_tensor(given.X)
-        y = torch.as_tensor(given.y)
-        scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
+        X = torch.as_tensor(data.X)
+        y = torch.as_tensor(data.y)
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(data.bounds))
         self.model = SingleTaskGP(X, y, input_transform=scale)  # it standardises the outputs
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
@@ -41,11 +41,11 @@ class SingleTask:
 class Warped:
     """BoTorch, SingleTaskGP, Matérn 5/2 and warped inputs."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit a process to each output, with separate length scales and warps."""
-        X = torch.as_tensor(given.X)
-        y = torch.as_tensor(given.y)
-        box = torch.as_tensor(given.bounds)
+        X = torch.as_tensor(data.X)
+        y = torch.as_tensor(data.y)
+        box = torch.as_tensor(data.bounds)
         inputs = X.shape[1]
         self.fitted = []
         for j in range(y.shape[1]):
@@ -66,17 +66,17 @@ class Warped:
 class MultiTask:
     """BoTorch, MultiTaskGP."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit one process to all outputs; the index of the output is an additional input."""
-        self.tasks = given.y.shape[1]
-        inputs = given.X.shape[1]
-        box = torch.as_tensor(given.bounds)
+        self.tasks = data.y.shape[1]
+        inputs = data.X.shape[1]
+        box = torch.as_tensor(data.bounds)
         scale = Normalize(inputs + 1, indices=[*range(inputs)], bounds=box)
-        self.centre = given.y.mean(axis=0)
-        self.scale = given.y.std(axis=0)
-        values = torch.as_tensor(((given.y - self.centre) / self.scale).T.reshape(-1, 1))
+        self.centre = data.y.mean(axis=0)
+        self.scale = data.y.std(axis=0)
+        values = torch.as_tensor(((data.y - self.centre) / self.scale).T.reshape(-1, 1))
         options = {"input_transform": scale, "outcome_transform": None}
-        self.model = MultiTaskGP(self.numbered(given.X), values, task_feature=-1, **options)
+        self.model = MultiTaskGP(self.numbered(data.X), values, task_feature=-1, **options)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def numbered(self, X):
@@ -93,11 +93,11 @@ class MultiTask:
 class Saas:
     """BoTorch, SAAS by NUTS."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Sample the hyperparameters of a process for each output by NUTS."""
-        X = torch.as_tensor(given.X)
-        y = torch.as_tensor(given.y)
-        scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
+        X = torch.as_tensor(data.X)
+        y = torch.as_tensor(data.y)
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(data.bounds))
         self.fitted = []
         for j in range(y.shape[1]):
             options = {"input_transform": scale, "outcome_transform": Standardize(1)}
@@ -106,8 +106,8 @@ class Saas:
 
     def each(self, X):
         """Return the means and standard deviations of all draws, (2, draws, n, n_out)."""
-        found = [moments(model, X) for model in self.fitted]  # (draws, n, 1)
-        return np.transpose(found, (1, 2, 3, 0, 4))[..., 0]  # (2, draws, n, n_out)
+        predictions = [moments(model, X) for model in self.fitted]  # (draws, n, 1)
+        return np.transpose(predictions, (1, 2, 3, 0, 4))[..., 0]  # (2, draws, n, n_out)
 
     def predict(self, X):
         """Return mean and standard deviation of the mixture of all draws at X."""

@@ -9,12 +9,12 @@ from torch.utils.data import DataLoader, TensorDataset
 class Network:
     """laplace-torch, a network with a Laplace approximation."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit a network to each output, standardised."""
         torch.manual_seed(0)
-        self.centre = given.y.mean(axis=0)
-        self.scale = given.y.std(axis=0)
-        self.fitted = [self.one(given.X, c) for c in ((given.y - self.centre) / self.scale).T]
+        self.centre = data.y.mean(axis=0)
+        self.scale = data.y.std(axis=0)
+        self.fitted = [self.one(data.X, c) for c in ((data.y - self.centre) / self.scale).T]
 
     def one(self, X, y):
         """Train a network on one output, then choose prior and noise by the marginal likelihood."""
@@ -28,20 +28,22 @@ class Network:
             optimiser.zero_grad()
             torch.nn.functional.mse_loss(network(X), y).backward()
             optimiser.step()
-        found = Laplace(network, "regression", subset_of_weights="all", hessian_structure="full")
-        found.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
+        posterior = Laplace(
+            network, "regression", subset_of_weights="all", hessian_structure="full"
+        )
+        posterior.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
         logs = torch.zeros(2, requires_grad=True)  # of the precision of the prior, and of the noise
         optimiser = torch.optim.Adam([logs], lr=1e-1)
         for _ in range(100):
             optimiser.zero_grad()
-            (-found.log_marginal_likelihood(*logs.exp())).backward()
+            (-posterior.log_marginal_likelihood(*logs.exp())).backward()
             optimiser.step()
-        return found
+        return posterior
 
     def predict(self, X):
         """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         moments = [[m.detach().numpy() for m in f(torch.tensor(X).float())] for f in self.fitted]
-        mean = np.column_stack([each[0].ravel() for each in moments])
+        mean = np.column_stack([pair[0].ravel() for pair in moments])
         noise = [f.sigma_noise.item() ** 2 for f in self.fitted]
-        variance = np.column_stack([each[1].ravel() for each in moments]) + noise
+        variance = np.column_stack([pair[1].ravel() for pair in moments]) + noise
         return self.centre + self.scale * mean, self.scale * np.sqrt(variance)

@@ -21,85 +21,85 @@ class Estimator:
 class Default(Estimator):
     """bnn, GPRegressor, default settings."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Choose prior and noise by the marginal likelihood of the data."""
-        self.model = bnn.GPRegressor().fit(given.X, given.y)
+        self.model = bnn.GPRegressor().fit(data.X, data.y)
 
     def elppd(self, X, y):
         """Return the log predictive density of y, summed over the rows."""
         return self.model.elppd(X, y)
 
 
-def with_one_rbf(given, fit_noise):
+def with_one_rbf(data, fit_noise):
     """Posterior with an RBF and a linear trend; noise and prior are fitted to at most 200 rows."""
-    n = len(given.X)
+    n = len(data.X)
     rows = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
-    noise = fit_noise(given.X[rows], given.y[rows])
-    prior = evidence.fit_prior(given.X[rows], given.y[rows], noise)
-    return bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)
+    noise = fit_noise(data.X[rows], data.y[rows])
+    prior = evidence.fit_prior(data.X[rows], data.y[rows], noise)
+    return bnn.GPRegressor(prior, noise=noise).fit(data.X, data.y)
 
 
 class ExactConstant(Default):
     """bnn, GPRegressor, RBF and constant noise."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Choose the prior, and one noise covariance for all inputs, by the marginal likelihood."""
-        self.model = with_one_rbf(given, evidence.fit_noise)
+        self.model = with_one_rbf(data, evidence.fit_noise)
 
 
 class ExactByInput(Default):
     """bnn, GPRegressor, RBF and input-dependent noise."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Choose the prior, and input-dependent noise, by the marginal likelihood."""
-        self.model = with_one_rbf(given, evidence.fit_heteroscedastic_noise)
+        self.model = with_one_rbf(data, evidence.fit_heteroscedastic_noise)
 
 
 class FunctionAnchored(Estimator):
     """bnn, FunctionAnchoredEnsemble, default settings."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Train with prior and noise chosen by the marginal likelihood."""
-        self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(given.X, given.y)
+        self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(data.X, data.y)
 
 
 class ExactPaper(Default):
     """bnn, GPRegressor."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Choose the prior by the marginal likelihood, given the paper's noise."""
-        prior = evidence.fit_prior(given.X, given.y, noise_std())
-        self.model = bnn.GPRegressor(prior, noise=noise_std()).fit(given.X, given.y)
+        prior = evidence.fit_prior(data.X, data.y, noise_std())
+        self.model = bnn.GPRegressor(prior, noise=noise_std()).fit(data.X, data.y)
 
 
 class Anchored(Estimator):
     """bnn, AnchoredEnsemble, the paper's prior."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Train with the paper's noise and prior; the slopes of its mean are fitted to the RVEs."""
-        prior = functional_prior(fit_theta(Samples(given.X, given.y)))
+        prior = functional_prior(fit_theta(Samples(data.X, data.y)))
         self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(
-            given.X, given.y
+            data.X, data.y
         )
 
 
 class Vanilla(Estimator):
     """bnn, VanillaEnsemble."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Train with the paper's noise, without a functional prior."""
-        self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(given.X, given.y)
+        self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(data.X, data.y)
 
 
 class ExactReplicates(Default):
     """bnn, GPRegressor, input-dependent noise from replicates, which are also trained on."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit the noise to RVEs with equal inputs, then the prior by the marginal likelihood."""
-        repeated = given.X_repeated, given.y_repeated, given.groups
+        repeated = data.X_repeated, data.y_repeated, data.groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
-        X = np.vstack([given.X, given.X_repeated])
-        y = np.vstack([given.y, given.y_repeated])
+        X = np.vstack([data.X, data.X_repeated])
+        y = np.vstack([data.y, data.y_repeated])
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
@@ -107,8 +107,8 @@ class ExactReplicates(Default):
 class ExactFields(Default):
     """bnn, GPRegressor, mean-field model as prior mean, input-dependent noise."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit input-dependent noise, a mean-field model, and the prior of its error."""
-        noise = evidence.fit_heteroscedastic_noise(given.X, given.y)
-        prior = about_fitted_fields(Samples(given.X, given.y), noise)
-        self.model = bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)
+        noise = evidence.fit_heteroscedastic_noise(data.X, data.y)
+        prior = about_fitted_fields(Samples(data.X, data.y), noise)
+        self.model = bnn.GPRegressor(prior, noise=noise).fit(data.X, data.y)

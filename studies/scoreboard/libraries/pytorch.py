@@ -28,12 +28,12 @@ def loss(network, X, y):
 class DeepEnsemble:
     """PyTorch, a deep ensemble of five networks."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Train the members on standardised outputs, each with a separate seed."""
-        self.centre = given.y.mean(axis=0)
-        self.scale = given.y.std(axis=0)
-        X = torch.tensor(given.X).float()
-        y = torch.tensor((given.y - self.centre) / self.scale).float()
+        self.centre = data.y.mean(axis=0)
+        self.scale = data.y.std(axis=0)
+        X = torch.tensor(data.X).float()
+        y = torch.tensor((data.y - self.centre) / self.scale).float()
         self.members = [self.one(X, y, seed) for seed in range(MEMBERS)]
 
     def one(self, X, y, seed):
@@ -53,16 +53,16 @@ class DeepEnsemble:
             optimiser.step()
             if step % EVERY == 0:
                 with torch.no_grad():
-                    found = loss(network, X[rows[:held]], y[rows[:held]])
-                if found < best:
-                    best = found
-                    kept = copy.deepcopy(network)
-        return kept
+                    held_out = loss(network, X[rows[:held]], y[rows[:held]])
+                if held_out < best:
+                    best = held_out
+                    best_network = copy.deepcopy(network)
+        return best_network
 
     def predict(self, X):
         """Return mean and standard deviation of the mixture of the members at X."""
         with torch.no_grad():
-            each = [moments(member, torch.tensor(X).float()) for member in self.members]
-        means, variances = (torch.stack(parts).numpy() for parts in zip(*each, strict=True))
+            of_members = [moments(member, torch.tensor(X).float()) for member in self.members]
+        means, variances = (torch.stack(parts).numpy() for parts in zip(*of_members, strict=True))
         variance = variances.mean(axis=0) + means.var(axis=0)
         return self.centre + self.scale * means.mean(axis=0), self.scale * np.sqrt(variance)

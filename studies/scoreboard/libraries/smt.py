@@ -10,12 +10,12 @@ OPTIONS = {"eval_noise": True, "print_global": False, "seed": 0}
 class Kriging:
     """SMT, KRG."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit a model to each output, with the variance of its noise."""
         self.fitted = []
-        for column in given.y.T:
+        for column in data.y.T:
             model = KRG(**OPTIONS)
-            model.set_training_values(given.X, column[:, None])
+            model.set_training_values(data.X, column[:, None])
             model.train()
             self.fitted.append((model, model.optimal_noise * model.optimal_par["sigma2"]))
 
@@ -29,10 +29,10 @@ class Kriging:
 class MultiFidelity(Kriging):
     """SMT, MFK with a mean-field model as low fidelity, the best of nine by likelihood."""
 
-    def fit(self, given):
+    def fit(self, data):
         """Fit models with each of the fields at X_low as low fidelity, and keep the best."""
-        tried = [self.one(given, fields) for fields in given.fields_low]
-        best = np.argmax([sum(self.likelihood(m, len(given.X)) for m in each) for each in tried])
+        tried = [self.one(data, fields) for fields in data.fields_low]
+        best = np.argmax([sum(self.likelihood(m, len(data.X)) for m in models) for models in tried])
         self.fitted = []
         for model in tried[best]:
             noise = model.optimal_noise_all[-1] * model.optimal_par[-1]["sigma2"]
@@ -43,13 +43,13 @@ class MultiFidelity(Kriging):
         # The values of both levels are standardised together, by other fields otherwise.
         return np.sum(model.optimal_rlf_value[-1] - 2 * n * np.log10(model.y_std))
 
-    def one(self, given, fields):
+    def one(self, data, fields):
         """Return a model for each output, with fields (n_low, n_out) at X_low below the cells."""
         models = []
-        for cells, column in zip(given.y.T, fields.T, strict=True):
+        for cells, column in zip(data.y.T, fields.T, strict=True):
             model = MFK(**OPTIONS)
-            model.set_training_values(given.X_low, column[:, None], name=0)
-            model.set_training_values(given.X, cells[:, None])
+            model.set_training_values(data.X_low, column[:, None], name=0)
+            model.set_training_values(data.X, cells[:, None])
             model.train()
             models.append(model)
         return models

@@ -65,10 +65,10 @@ def test_the_joint_posterior_and_that_of_results_are_those_of_the_process(model)
     close(second.variance[:, 0], variances[:, 1], variances[:, 1])
 
 
-@pytest.mark.parametrize("kept", [botorch_process.KEPT, 0])
+@pytest.mark.parametrize("most", [botorch_process.MOST_SLOPES, 0])
 @pytest.mark.parametrize("model", ["apart", "coupled", "mixture"], indirect=True)
-def test_gradients_are_those_of_differences(model, kept, monkeypatch):
-    monkeypatch.setattr(botorch_process, "KEPT", kept)
+def test_gradients_are_those_of_differences(model, most, monkeypatch):
+    monkeypatch.setattr(botorch_process, "MOST_SLOPES", most)
     x = torch.as_tensor(WANTED[:2].reshape(1, 2, 2)).requires_grad_()
     scale = torch.tensor([1.0, 100.0])
 

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from fe_data import (
     named_phases,
     solve_composite,
 )
+from fe_data.__main__ import main
 from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse
 from fe_data.composite.law_registry import CURVE
@@ -237,6 +239,20 @@ def test_wrong_numbers_are_named(tmp_path, old, new, what):
     path.write_text(MATRIX_FILE.replace(old, new))
     with pytest.raises(ValueError, match=what):
         load_phases(path)
+
+
+def test_the_command_shows_what_has_broken(tmp_path, capsys):
+    (tmp_path / "resin.yaml").write_text(MATRIX_FILE)
+    words = f"rve --material {tmp_path}/resin.yaml --vf 0.4 --n-fibres 1 --resolution 3 --xdmf "
+    words += f"--strength transverse_tension --drop 0.05 --out {tmp_path}/one"
+    assert main(words.split()) == 0
+    content = json.loads((tmp_path / "one" / "result.json").read_text())
+    assert content["strength"]["damaged_area"] == content["history"]["damaged_area"][-1] > 0
+    printed = capsys.readouterr().out
+    assert f"{content['strength']['damaged_area']:.1%} of the area damaged" in printed
+    assert "interfaces" not in printed
+    assert 'Name="damage"' in (tmp_path / "one" / "fields.xdmf").read_text()
+    assert not (tmp_path / "one" / "interfaces.xdmf").exists()
 
 
 def test_diameters_must_agree():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from fe_data import (
     load_curves,
     load_phases,
     named_phases,
+    save_interfaces,
     save_mesh,
     solve_composite,
     verify,
@@ -282,6 +284,34 @@ def test_half_the_step_and_half_the_elements_change_the_strength_little(
     assert found.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
 
 
+def test_the_file_of_interfaces_has_their_openings(broken, tmp_path):
+    """The numbers of the last step, read back by the places that the XDMF file names."""
+    save_interfaces(broken, tmp_path / "lines.xdmf")
+    root = ET.parse(tmp_path / "lines.xdmf").getroot()
+    numbers = (tmp_path / "lines.bin").read_bytes()
+
+    def read(item):
+        kind = "<i4" if item.attrib["NumberType"] == "Int" else "<f4"
+        shape = [int(size) for size in item.attrib["Dimensions"].split()]
+        count = int(np.prod(shape))
+        return np.frombuffer(numbers, kind, count, int(item.attrib["Seek"])).reshape(shape)
+
+    (grid,) = (each for each in root.iter("Grid") if each.find("Time") is not None)
+    sides = broken.cell.domain.interfaces[:, :3]
+    lines = read(grid.find("Topology/DataItem"))
+    points = read(grid.find("Geometry/DataItem"))
+    np.testing.assert_allclose(points[lines], broken.cell.domain.points[sides], atol=1e-6)
+    fields = {each.attrib["Name"]: read(each[0]) for each in grid.iter("Attribute")}
+    expected = broken.interface_fields()
+    assert fields.keys() == {"displacement", *expected}
+    for name, values in expected.items():
+        found = fields[name].reshape(-1, *values.shape[1:])[lines]
+        np.testing.assert_allclose(found, values[sides], rtol=1e-6, atol=1e-9)
+    bonded = simulated(GLASS_EPOXY, ONE, Loading((1e-4, None, None)), increments=1, resolution=3.0)
+    with pytest.raises(ValueError, match="no interfaces"):
+        save_interfaces(bonded, tmp_path / "none.xdmf")
+
+
 def test_unloading_is_no_failure():
     """The last part goes back to zero stress."""
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
@@ -321,7 +351,14 @@ def test_the_command_breaks_an_rve(tmp_path, capsys):
     assert f"strength {found['strength_MPa']:.2f} MPa" in capsys.readouterr().out
     assert {"rve.png", "fields.xdmf", "fields.bin"} <= {each.name for each in tmp_path.iterdir()}
     assert "interface_damage" in (tmp_path / "fields.xdmf").read_text()
+    lines = (tmp_path / "interfaces.xdmf").read_text()
+    for field in ("Edge_3", "opening", "interface_damage", "traction_MPa"):
+        assert field in lines
     assert load_curves(tmp_path).histories[0]["debonding_energy"][-1] > 0
+    # A run whose fibres cannot debond removes the file.
+    bonded = "rve --material glass_epoxy --vf 0.3 --n-fibres 1 --resolution 3 --loading 1e-4,0,0"
+    assert main([*bonded.split(), "--increments", "4", "--out", str(tmp_path)]) == 0
+    assert not (tmp_path / "interfaces.xdmf").exists()
 
 
 def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):

@@ -12,13 +12,11 @@ from fe_data.geometry import microstructure, packing
 from fe_data.geometry.microstructure import (
     Microstructure,
     clear_of_edges,
-    hexagonal_distance,
-    largest_volume_fraction,
     periodic_distances,
     random_microstructure,
-    spacing_of,
 )
 from fe_data.geometry.packing import equilibrated, sequential_addition
+from fe_data.geometry.spacing import hexagonal_distance, largest_volume_fraction, spacing_of
 from tests.fe_data.composite.lattices import hexagonal
 
 # Seeds whose first sequence jams, and seeds whose first sequence does not, by volume fraction.

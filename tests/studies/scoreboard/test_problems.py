@@ -33,5 +33,5 @@ def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_dra
     split = found["fresh/outd"].split(1)
     assert split.digest == shipped["composite/outd"].split(1).digest
     assert split.digest != found["fresh/outd"].split(0).digest
-    assert split.given["X"].shape == (50, 4)
-    assert found["fresh/ind25"].split(0).given["y"].shape == (25, 5)
+    assert split.data["X"].shape == (50, 4)
+    assert found["fresh/ind25"].split(0).data["y"].shape == (25, 5)

@@ -13,16 +13,16 @@ def test_test_rows_are_those_of_the_file_and_all_others_are_training_rows(folder
     tested = np.isin(np.arange(12), [3, 11, 1])
     train = rows[~tested]
     X = (train[:, :-1] - train[:, :-1].mean(axis=0)) / train[:, :-1].std(axis=0)
-    np.testing.assert_allclose(split.given["X"], X)
+    np.testing.assert_allclose(split.data["X"], X)
     back = split.y_test[:, 0] * split.unit + train[:, -1].mean()
     np.testing.assert_allclose(back, rows[tested, -1])
-    assert split.given["bounds"].shape == (2, 3)
+    assert split.data["bounds"].shape == (2, 3)
 
 
 def test_an_input_that_a_split_leaves_constant_stays_finite(folder):
     split = {each.name: each for each in public.problems(folder)}["made/gap"].split(0)
-    assert not split.given["X"][:, 2].any()
-    assert np.all(split.given["bounds"][1] > split.given["bounds"][0])
+    assert not split.data["X"][:, 2].any()
+    assert np.all(split.data["bounds"][1] > split.data["bounds"][0])
 
 
 def test_a_set_of_one_file_has_the_split_of_scikit_learn(folder):

@@ -6,30 +6,30 @@ from studies.scoreboard.registry import LIBRARIES, ONE, PEERS
 
 # Version and checksum of the code and pins of each estimator.
 VERSIONS = {
-    "ours.Default": (3, "692c3284"),
-    "ours.ExactConstant": (2, "e4869d7f"),
-    "ours.ExactByInput": (2, "4aaf4769"),
-    "ours.FunctionAnchored": (4, "e2c3d8b3"),
-    "scikit_learn.GaussianProcess": (2, "76d9ab02"),
-    "scikit_learn.Restarted": (1, "ce080945"),
-    "botorch.SingleTask": (1, "60c6a83a"),
-    "botorch.Warped": (1, "69aa2a17"),
-    "botorch.MultiTask": (1, "cf4f65c1"),
-    "botorch.Saas": (1, "da251c90"),
-    "smt.Kriging": (1, "065b9a2d"),
-    "hetgpy.HeteroscedasticProcess": (1, "052dc6bf"),
-    "laplace.Network": (1, "366f2252"),
-    "pytorch.DeepEnsemble": (1, "eb0f2595"),
-    "mapie.GradientBoosting": (1, "fa28220e"),
-    "ours.ExactPaper": (2, "6993441a"),
-    "ours.Anchored": (2, "f596e113"),
-    "ours.Vanilla": (1, "34856a8f"),
-    "ours.ExactReplicates": (2, "325fc4ad"),
-    "hetgpy.WithReplicates": (1, "583fb01c"),
-    "scikit_learn.WithReplicates": (1, "b7e4a0b9"),
-    "ours.ExactFields": (2, "6f1b5092"),
-    "scikit_learn.OnFields": (1, "6fa9cd31"),
-    "smt.MultiFidelity": (2, "bf3af45a"),
+    "ours.Default": (3, "a098a82a"),
+    "ours.ExactConstant": (2, "bf04011c"),
+    "ours.ExactByInput": (2, "b6c57439"),
+    "ours.FunctionAnchored": (4, "e03d066f"),
+    "scikit_learn.GaussianProcess": (2, "01ace618"),
+    "scikit_learn.Restarted": (1, "179ffced"),
+    "botorch.SingleTask": (1, "6121ce4a"),
+    "botorch.Warped": (1, "9721a83f"),
+    "botorch.MultiTask": (1, "8b9bde30"),
+    "botorch.Saas": (1, "d617630f"),
+    "smt.Kriging": (1, "6b064c70"),
+    "hetgpy.HeteroscedasticProcess": (1, "23f5ef3b"),
+    "laplace.Network": (1, "c4972f79"),
+    "pytorch.DeepEnsemble": (1, "c25a4b07"),
+    "mapie.GradientBoosting": (1, "df95b708"),
+    "ours.ExactPaper": (2, "933ef0f9"),
+    "ours.Anchored": (2, "867e3514"),
+    "ours.Vanilla": (1, "645a8ca9"),
+    "ours.ExactReplicates": (2, "bd31754d"),
+    "hetgpy.WithReplicates": (1, "58a46773"),
+    "scikit_learn.WithReplicates": (1, "058237f5"),
+    "ours.ExactFields": (2, "4ed67801"),
+    "scikit_learn.OnFields": (1, "614171ef"),
+    "smt.MultiFidelity": (2, "8eeedeb9"),
 }
 
 
@@ -76,9 +76,9 @@ def test_noise_by_regression_of_log_variances_grows_as_it_should():
         std = np.exp(-2.0 + X[:, 0])
         return (np.sin(2 * X[:, 1]) + std * rng.normal(size=len(X)))[:, None]
 
-    given = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
+    data = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
     model = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")()
-    model.fit(worker.Given(**given, X_test=X[:0], groups=np.arange(12).repeat(15)))
+    model.fit(worker.Data(**data, X_test=X[:0], groups=np.arange(12).repeat(15)))
     X = np.array([[-0.8, 0.0], [0.8, 0.0]])
     found = 0.5 * np.log(model.variances(X)[:, 0])
     np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)

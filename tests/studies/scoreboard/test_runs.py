@@ -57,8 +57,8 @@ def results(tmp_path):
 def made(number, shift=0.0):
     """A split of made-up rows."""
     rng = np.random.default_rng(number)
-    given = {name: rng.normal(size=(6, 2)) for name in ("X", "y", "X_test")}
-    return Split(given, rng.normal(size=(6, 2)) + shift, 1.0, 0.0, f"{number}{shift}")
+    data = {name: rng.normal(size=(6, 2)) for name in ("X", "y", "X_test")}
+    return Split(data, rng.normal(size=(6, 2)) + shift, 1.0, 0.0, f"{number}{shift}")
 
 
 @pytest.fixture
