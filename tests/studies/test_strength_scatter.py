@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from studies.results import Results
 from studies.strength_scatter.__main__ import PAGE, RESULTS, blocks
@@ -44,9 +45,15 @@ def test_intervals_and_the_quantile_hold_for_new_rves(study):
     assert scores["below_quantile"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / N_TEST)
 
 
-def test_larger_rves_scatter_less(study):
-    std = {size: strengths.std(ddof=1) for size, strengths in study.by_size().items()}
-    assert std[60] < std[15]
+def test_larger_rves_are_weaker_and_do_not_scatter_less(study):
+    small, large = study.by_size()[15], study.by_size()[60]
+    assert stats.ttest_ind(small, large, equal_var=False).pvalue < 0.05
+    assert large.mean() < small.mean()
+    assert large.std(ddof=1) > small.std(ddof=1)
+
+
+def test_a_normal_distribution_of_the_errors_is_not_rejected(study):
+    assert study.scores()["normality_p"] > 0.05
 
 
 @pytest.mark.parametrize("problem", ["training", "test"])
