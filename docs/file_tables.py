@@ -11,7 +11,7 @@ from fe_data import Damage, HardeningTable, Interface, Isotropic, TransverselyIs
 from fe_data.composite.damage import BOUNDS as BOUNDS_OF_DAMAGE
 from fe_data.composite.elasticity import BOUNDS_ISOTROPIC, BOUNDS_TRANSVERSE
 from fe_data.composite.interface import BOUNDS as BOUNDS_OF_INTERFACE
-from fe_data.composite.law_registry import CURVE, LAWS
+from fe_data.composite.law_registry import CURVE, LAWS, is_shipped
 from fe_data.composite.materials import STRESS, law_entry
 from fe_data.composite.measured import Measured, bounds_of
 from fe_data.dataset.fibre_file import MAX_FIBRES
@@ -136,8 +136,8 @@ def parameters() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the parameters of the shipped laws."""
     law_entry("j2")  # registers them
     for law, entry in LAWS.items():
-        if entry.update is not None and entry.update.__module__ != "fe_data.composite.laws":
-            continue  # a custom law
+        if not is_shipped(law):
+            continue
         for name, kind in entry.parameters.items():
             unit, words = PARAMETERS[name]
             allowed = "[yield stress](#yield-stress)" if kind == CURVE else between(kind)

@@ -17,11 +17,7 @@ ONE_THREAD = 1500
 MEMORY = 1.25e8  # most numbers in the covariance matrices of all components and outputs: 1 GB
 N_CHECK_POINTS = 64  # points at which means of f and f² are compared
 AROUND = 1.25  # width of the box in which a few draws represent all, relative to the data
-# Largest error of means and standard deviations of f under a few draws, in standard deviations.
-ACCURATE = 0.01
-TRIED = 30  # settings that may be added are those with the largest inner products with the error
-OF_SUM = 10.0  # weight of the sum of the weights in least squares
-NEGLIGIBLE = 1e-4  # draws with smaller weights, relative to the largest, are left out
+NEGLIGIBLE = 1e-5  # draws with smaller weights, relative to the largest, are left out
 
 
 def threads_for(n_data: int) -> threadpool_limits:
@@ -40,10 +36,9 @@ def check_points(X: Array, around: float = AROUND) -> Array:
 def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array]:
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    The means and standard deviations of f at some places are nearly the same under the chosen
-    settings as under all of them. If `most` settings suffice, they differ by at most ACCURATE
-    standard deviations of f, as a root mean square over the places. Settings are added one by one:
-    that one which leaves the least error, with weights from non-negative least squares.
+    Take the means of f and of f² at some places. Averaged over the chosen settings they equal their
+    averages over all settings, along the most - 1 directions in which they vary most. By
+    Carathéodory's theorem `most` settings suffice for that. Non-negative least squares finds them.
 
     Args:
         moments: Means of f and of f² at n places under each setting, (S, 2 n). Those of settings
@@ -54,54 +49,24 @@ def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array
     Returns:
         Indices of the k chosen settings, (k,), and their weights, (k,), which are positive and sum
         to 1.
-
-    Source: Soussen, Gribonval, Idier & Herzet (2013), IEEE Transactions on Information Theory 59,
-    on orthogonal least squares.
     """
     seen = np.flatnonzero(noticeable(logs))
     weights = softmax(logs[seen])
-    rows = _relative(moments[seen].T, weights)
-    away = (rows - (rows @ weights)[:, None]) / np.sqrt(0.5 * len(rows))
-    # Least squares of Σ_s w_s away_s = 0 and of Σ_s w_s = 1
-    columns = np.vstack([away, np.full(len(seen), OF_SUM)])
-    target = np.append(np.zeros(len(away)), OF_SUM)
-    chosen = [int(np.argmin(np.sum(away**2, axis=0)))]
-    shares = np.ones(1)
-    while len(chosen) < min(most, len(seen)):
-        if np.linalg.norm(away[:, chosen] @ shares) <= ACCURATE:
-            break
-        left = target - columns[:, chosen] @ shares
-        gains = left @ columns
-        gains[chosen] = -np.inf
-        tried = np.argsort(-gains, kind="stable")[: min(TRIED, len(seen) - len(chosen))]
-        solutions = [nnls(columns[:, [*chosen, s]], target) for s in tried]
-        best = int(np.argmin([error for _, error in solutions]))
-        chosen.append(int(tried[best]))
-        shares = solutions[best][0] / solutions[best][0].sum()
-    order = np.argsort(-shares, kind="stable")
-    order = order[shares[order] > 0.0]
-    return seen[np.array(chosen)[order]], shares[order]
-
-
-def _relative(moments: Array, weights: Array) -> Array:
-    """Return moments about the average of f, relative to its standard deviation.
-
-    Args:
-        moments: Means of f and of f² at n places under each of S settings, (2 n, S).
-        weights: Weights of the settings, (S,), which sum to 1.
-
-    Returns:
-        Means of (f - m) / s and of (f - m)² / 2 s² with mean m and standard deviation s of f at
-        each place, averaged over all settings, (2 n, S). The factor ½ makes an error of the second
-        that of the standard deviation.
-    """
-    means, squares = np.split(moments, 2)
-    middle = (means @ weights)[:, None]
-    squares = squares - 2.0 * middle * means + middle**2
-    # Rounding errors may exceed the variance of f where it is known exactly.
-    least = np.finfo(float).eps * middle**2 + np.finfo(float).tiny
-    variances = np.maximum((squares @ weights)[:, None], least)
-    return np.vstack([(means - middle) / np.sqrt(variances), 0.5 * squares / variances])
+    rows = moments[seen].T
+    # A moment may be zero: the mean of f, for data that contradict each other without noise.
+    sizes = np.sqrt(rows**2 @ weights)
+    rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    if most == 1:
+        # The setting whose moments are nearest to the averages.
+        away = np.sum((rows - (rows @ weights)[:, None]) ** 2, axis=0)
+        return seen[[np.argmin(away)]], np.ones(1)
+    # Averages of the moments along their principal directions, and the sum of the weights.
+    directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
+    few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])
+    shares = nnls(few, few @ weights)[0]
+    chosen = np.argsort(-shares)[:most]
+    chosen = chosen[shares[chosen] > 0.0]
+    return seen[chosen], shares[chosen] / shares[chosen].sum()
 
 
 def noticeable(logs: Array) -> NDArray[np.bool_]:

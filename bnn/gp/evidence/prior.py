@@ -46,10 +46,10 @@ def fit_kernel_average(
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
     largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
     importance weights, tempered so that their effective number, 1 / Σ w², is at least eight. The
-    evidence of a family is estimated from its draws if these weights are reliable. A few draws, at
-    most 16, become the components of the mixture. Their number is the least that keeps means and
-    standard deviations of f, given the data. As for `fit_prior`, the weights of the mixture are
-    posterior weights divided by the evidence of each component.
+    evidence of a family is estimated from its draws if these weights are reliable. A few draws
+    become the components of the mixture. Given the data, it has about the same means and variances
+    of f as all draws together. As for `fit_prior`, the weights of the mixture are posterior weights
+    divided by the evidence of each component.
 
     Above 300 data, searches use 300 of them, chosen at random, and then take at most six steps with
     all data. Heavy tails are tried first on these 300 and on outliers.
@@ -83,9 +83,8 @@ def fit_kernel_average(
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
-        The prior and the noise. The prior has at most 16 components, with few data more than with
-        many, and not more than have covariance matrices of 1 GB together. The noise is the given
-        noise, or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
+        The prior and the noise. The prior has at most 16 components, and not more than have
+        covariance matrices of 1 GB together. The noise is the given noise, or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
         "heteroscedastic" it includes the correlations between outputs.
 
     Raises:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnn.gp.hyperparameters import ACCURATE, representatives
+from bnn.gp.hyperparameters import representatives
 
 
 def settings(spread, n_settings=400, n_places=64):
@@ -24,7 +24,7 @@ def mean_and_deviation(moments, weights):
 
 @pytest.mark.parametrize("spread", [0.3, 0.6])
 def test_mean_and_deviation_are_those_of_all_settings(spread):
-    """Within ACCURATE deviations, far from zero, where f² hardly depends on the deviation."""
+    """Within a tenth of a deviation, although f² hardly depends on the deviation far from zero."""
     moments, logs = settings(spread)
     mean, deviation = mean_and_deviation(moments, np.exp(logs) / np.exp(logs).sum())
     numbers, weights = representatives(moments, logs, 16)
@@ -33,14 +33,7 @@ def test_mean_and_deviation_are_those_of_all_settings(spread):
     assert weights.sum() == pytest.approx(1.0)
     few_mean, few_deviation = mean_and_deviation(moments[numbers], weights)
     errors = np.maximum(np.abs(few_mean - mean), np.abs(few_deviation - deviation)) / deviation
-    assert np.sqrt(np.mean(errors**2)) < 1.1 * ACCURATE
-
-
-def test_settings_that_differ_less_need_fewer_representatives():
-    """One is enough if all have nearly the same moments."""
-    counts = [len(representatives(*settings(spread), 16)[0]) for spread in (1e-3, 0.3, 0.6)]
-    assert counts[0] == 1
-    assert counts[0] < counts[1] < counts[2] <= 16
+    assert np.sqrt(np.mean(errors**2)) < 0.1
 
 
 def test_no_more_than_there_are_are_chosen():

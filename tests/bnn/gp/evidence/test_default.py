@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import bnn
 
-ROWS = (4, 30, 100, 280, 320, 12)  # some are few, and some more than are searched
+ROWS = (4, 30, 100, 280, 320, 500)
 INPUTS = (1, 3, 8)
 OUTPUTS = (1, 2)
 NOISES = ("none", "1e-6", "constant", "by input", "heavy tails", "stronger")
