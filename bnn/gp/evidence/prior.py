@@ -84,8 +84,9 @@ def fit_kernel_average(
 
     Returns:
         The prior and the noise. The prior has at most 16 components, and not more than have
-        covariance matrices of 1 GB together. The noise is the given noise, or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
-        "heteroscedastic" it includes the correlations between outputs.
+        covariance matrices of 1 GB together. The noise is the given noise, or standard deviations
+        (n_out,), a HeteroscedasticNoise or a StudentNoise. With "heteroscedastic" it includes the
+        correlations between outputs.
 
     Raises:
         ValueError: If no input varies or an output does not vary, or if the shapes of X, y and the
