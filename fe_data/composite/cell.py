@@ -38,7 +38,7 @@ _DEGREE = 4  # of the polynomials that the integration rule integrates exactly
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Short):
+class PhaseElements(Short):
     """The m elements of one phase, with q integration points each.
 
     Attributes:
@@ -96,6 +96,7 @@ class Cell(Short):
         interface: Points of cut outlines; None if the mesh is not cut.
         size: Number k of components of tensors, in Kelvin's notation.
         area: Area of the RVE.
+        phases: The elements of each phase.
         damageable: Inelastic phases with damage.
         thermal: (n + k,) internal forces that a temperature drop of one kelvin causes in the
             elastic phases at zero strain.
@@ -122,10 +123,10 @@ class Cell(Short):
         bubbles = self.nodes + np.arange(elements)
         merged = np.append(np.arange(self.nodes), bubbles[-1] + 1)[domain.merged]
         self._elements = np.column_stack([merged[domain.triangles], bubbles])
-        self.parts = [self._part(*entry) for entry in materials if entry[2].any()]
-        self.elastic = [phase for phase in self.parts if elastic or phase.material.is_elastic]
+        self.phases = [self._phase_elements(*entry) for entry in materials if entry[2].any()]
+        self.elastic = [phase for phase in self.phases if elastic or phase.material.is_elastic]
         self.inelastic = [
-            phase for phase in self.parts if not (elastic or phase.material.is_elastic)
+            phase for phase in self.phases if not (elastic or phase.material.is_elastic)
         ]
         self.interface = self._interface_points(merged) if len(domain.interfaces) else None
         groups = (
@@ -149,13 +150,13 @@ class Cell(Short):
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
-    def _part(self, name: str, material: Material, chosen: Booleans) -> Part:
+    def _phase_elements(self, name: str, material: Material, chosen: Booleans) -> PhaseElements:
         """Make the integration data of the elements of a phase."""
         elements = np.flatnonzero(chosen)
         gradients, weights = shape_gradients(self.domain.points[self.domain.triangles[elements]])
         B = strain_operator(gradients, weights, self.block)
         B = B.reshape(len(B), -1, _NODES * self.block)
-        return Part(name, material, elements, self._elements[elements], B, weights)
+        return PhaseElements(name, material, elements, self._elements[elements], B, weights)
 
     def _interface_points(self, merged: Ints) -> InterfacePoints:
         """Join the points of adjacent sides of cut outlines."""
@@ -228,7 +229,7 @@ class Cell(Short):
     def _held_stress(self) -> Floats:
         """Mean stress (6,) [MPa] that one kelvin causes at zero strain, apart from its sign."""
         stress = np.zeros(6)
-        for phase in self.parts:
+        for phase in self.phases:
             elasticity = phase.material.elasticity
             stress += elasticity.stiffness @ elasticity.expansion * phase.weights.sum() / self.area
         return stress
@@ -236,19 +237,19 @@ class Cell(Short):
     def _nodal_force_of_unit_stress(self) -> float:
         """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
         size = np.zeros(self.n + self.block)
-        for phase in self.parts:
+        for phase in self.phases:
             normal = phase.B.reshape(*phase.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
             unit = np.abs(np.einsum("mqd,mq->md", normal, phase.weights))
             size += np.bincount(self._dofs(phase).ravel(), unit.ravel(), len(size))
         return float(np.linalg.norm(size[: self.n])) / self.area
 
-    def _dofs(self, phase: Part) -> Ints:
+    def _dofs(self, phase: PhaseElements) -> Ints:
         """Indices (m, d) of the displacements of each element; the fixed node has the largest."""
         return (phase.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
             len(phase.nodes), -1
         )
 
-    def strain(self, phase: Part, x: Floats, temperature: float) -> Floats:
+    def strain(self, phase: PhaseElements, x: Floats, temperature: float) -> Floats:
         """Strain (m, q, 6) minus thermal strain at the points of a phase, in Kelvin's notation.
 
         Args:
@@ -267,7 +268,7 @@ class Cell(Short):
         strain -= temperature * phase.material.elasticity.expansion
         return strain
 
-    def _force(self, phase: Part, stress: Floats) -> Floats:
+    def _force(self, phase: PhaseElements, stress: Floats) -> Floats:
         """Internal forces (n + k,) of a stress (m, q, k) in a phase."""
         weighted = phase.weights[..., None] * stress
         nodal = weighted.reshape(len(phase.B), 1, -1) @ phase.B  # ∫ Bᵀ σ dV
@@ -322,18 +323,18 @@ class Cell(Short):
             shape = (*phase.weights.shape, self.size, self.size)
             self._add_tangent(phase, np.broadcast_to(factor * stiffness, shape))
 
-    def add_viscosity(self, phase: Part, viscosity: Floats) -> None:
+    def add_viscosity(self, phase: PhaseElements, viscosity: Floats) -> None:
         """Add viscosities (m,) of the elements of a phase, over the time of a step, to `system`."""
         shape = (*phase.weights.shape, self.size, self.size)
         tangent = viscosity[:, None, None, None] * np.eye(self.size)
         self._add_tangent(phase, np.broadcast_to(tangent, shape))
 
-    def viscous_force(self, phase: Part, dx: Floats, viscosity: Floats) -> Floats:
+    def viscous_force(self, phase: PhaseElements, dx: Floats, viscosity: Floats) -> Floats:
         """Forces (n + k,) of viscous stresses of a phase in a step dx of the unknowns (n + k,)."""
         strain = self.strain(phase, dx, 0.0)[..., : self.size]
         return self._force(phase, viscosity[:, None, None] * strain)
 
-    def _add_coupling(self, phase: Part, by_damage: Floats, by_strain: Floats) -> None:
+    def _add_coupling(self, phase: PhaseElements, by_damage: Floats, by_strain: Floats) -> None:
         """Add ∂σ/∂d ⊗ ∂d/∂ε of all pairs of points in each element of a phase to the tangent.
 
         Args:
@@ -357,7 +358,7 @@ class Cell(Short):
             system.across[i] += row[: self.n]
         system.macro += mean_a.T @ mean_b
 
-    def _add_tangent(self, phase: Part, tangent: Floats) -> None:
+    def _add_tangent(self, phase: PhaseElements, tangent: Floats) -> None:
         """Add a phase to the tangent, from the tangents (m, q, k, k) at its points."""
         system = self.system
         m, q = phase.weights.shape
@@ -377,7 +378,7 @@ class Cell(Short):
             system.across[i] += row[: self.n]
         system.macro += weighted.sum(axis=(0, 1))
 
-    def _add_blocks(self, phase: Part, matrices: Floats) -> None:
+    def _add_blocks(self, phase: PhaseElements, matrices: Floats) -> None:
         """Add element matrices (m, d, d) to the blocks of K, without blocks of the fixed node."""
         c = self.block
         blocks = matrices.reshape(-1, _NODES, c, _NODES, c).swapaxes(2, 3)  # (m, 7, 7, c, c)

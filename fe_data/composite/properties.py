@@ -274,7 +274,7 @@ def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
 def _mixed_modulus(solution: CompositeSolution) -> float:
     """Young's modulus along the fibres by the rule of mixtures [MPa]."""
     mixed = 0.0
-    for phase in solution.cell.parts:
+    for phase in solution.cell.phases:
         along = 1 / np.linalg.inv(phase.material.elasticity.stiffness)[2, 2]
         mixed += float(along * phase.weights.sum()) / solution.cell.area
     return mixed

@@ -139,7 +139,7 @@ class CompositeSolution(Short):
         """
         at = self.steps[step]
         fields = {}
-        for phase in self.cell.parts:
+        for phase in self.cell.phases:
             shape = phase.weights.shape
             strain = self.cell.strain(phase, at.x, 0.0)
             elastic = self.cell.strain(phase, at.x, at.temperature)

@@ -159,13 +159,13 @@ class IncrementalCell(IncrementalProblem):
         self._start = start
         self._way = end - start
         self._free = free[free < size]
-        self._given = np.setdiff1d(np.arange(size), self._free)
+        self._prescribed = np.setdiff1d(np.arange(size), self._free)
         self._turn = turn[:size, :size]
         self._directions = self._turn[self._free].T  # orthonormal, of the free mean strains
 
     def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
         """Length of a segment as a mean strain: strains, stresses over E_m, and thermal strains."""
-        materials = {phase.name: phase.material for phase in self.cell.parts}
+        materials = {phase.name: phase.material for phase in self.cell.phases}
         elasticities = [material.elasticity for material in materials.values()]
         moduli = [1e3 * elasticity.modulus_across for elasticity in elasticities]
         expansion = max(float(np.abs(elasticity.expansion).max()) for elasticity in elasticities)
@@ -189,7 +189,7 @@ class IncrementalCell(IncrementalProblem):
         n = self.cell.n
         # E = Rᵀ E' with the prescribed components of E'
         mean = self._turn @ x[n:]
-        mean[self._given] = self._load(t)[0][self._given]
+        mean[self._prescribed] = self._load(t)[0][self._prescribed]
         x[n:] = self._turn.T @ mean
 
     def residual(self, x: Floats, t: float) -> Residual:
@@ -353,7 +353,7 @@ class IncrementalCell(IncrementalProblem):
     def _loads(self) -> bool:
         """Whether this is the last part of the path, and its prescribed strains do work."""
         stress = self._turn @ self.state.mean_stress[: self.cell.size]
-        work = stress[self._given] @ self._way[self._given]
+        work = stress[self._prescribed] @ self._way[self._prescribed]
         return self._begun == self.parts and bool(work > 0)
 
     def is_over(self) -> bool:

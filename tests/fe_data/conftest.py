@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fe_data.composite import cell, rve
-from fe_data.composite.cell import Cell, Part, shape_gradients, strain_operator
+from fe_data.composite.cell import Cell, PhaseElements, shape_gradients, strain_operator
 
 
 class FastElements(Cell):
@@ -14,7 +14,7 @@ class FastElements(Cell):
     projects nothing.
     """
 
-    def _part(self, name, material, chosen):
+    def _phase_elements(self, name, material, chosen):
         elements = np.flatnonzero(chosen)
         gradients, weights = shape_gradients(self.domain.points[self.domain.triangles[elements]])
         gradients[:, :, -1] = 0.0  # no bubble
@@ -26,7 +26,7 @@ class FastElements(Cell):
             mean = (w * divergence).sum(axis=1, keepdims=True) / w.sum(axis=1, keepdims=True)
             B[:, :, :3] += (mean - divergence) / 3
         B = B.reshape(len(B), -1, B.shape[-1])
-        return Part(name, material, elements, self._elements[elements], B, weights)
+        return PhaseElements(name, material, elements, self._elements[elements], B, weights)
 
     def _assemble_elastic(self):
         super()._assemble_elastic()

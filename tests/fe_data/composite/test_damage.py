@@ -145,12 +145,12 @@ def test_the_tangent_is_the_derivative_of_the_forces(name):
     cell = Cell(domain, [("matrix", material, domain.material < 1)], out_of_plane=False)
     points = MaterialPoints(material, cell.size)
     softening = softening_phases(cell, SIDE)["matrix"]
-    rest = points.rest(cell.parts[0].weights.size)
+    rest = points.rest(cell.phases[0].weights.size)
     rng = np.random.default_rng(3)
     x = np.append(rng.normal(scale=0.001, size=cell.n), [0.02, -0.01, 0.0, 0.01])
 
     def response(x):
-        strain = cell.strain(cell.parts[0], x, 0.0).reshape(-1, 6)
+        strain = cell.strain(cell.phases[0], x, 0.0).reshape(-1, 6)
         return {"matrix": DamagedResponse(points.evaluate(strain, rest), softening)}
 
     at_x = response(x)

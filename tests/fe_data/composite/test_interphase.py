@@ -34,7 +34,7 @@ def test_rings_have_their_area_also_where_edges_cut_them(thickness):
     )
     domain = composite_domain(micro, 6.0)
     cell = composite_cell(COATED, micro, domain, out_of_plane=False)
-    area = {part.name: part.weights.sum() for part in cell.parts}
+    area = {phase.name: phase.weights.sum() for phase in cell.phases}
     inner = 2 * np.pi * 0.2**2
     outer = 2 * np.pi * (0.2 + thickness) ** 2
     assert area["fibres"] == pytest.approx(inner, rel=1e-9)
