@@ -164,7 +164,7 @@ class Campaign:
             ValueError: If the file is not a campaign.
         """
         possible = read_campaign(as_path(path)).possible
-        stored: dict[str, Any] = {"steps": possible.steps, "candidates": possible.given}
+        stored: dict[str, Any] = {"steps": possible.steps, "candidates": possible.candidates}
         return cls(path, _pairs(possible.box), model, **(stored | options))
 
     @property
@@ -254,12 +254,12 @@ class Campaign:
         self._read()
         while not len(self._waiting) and not self._stopped:
             new = self._chosen()
-            known = self._runs
+            runs = self._runs
             with locked(self.path):
                 self._read()
                 # Another script may meanwhile have added a round or runs, or ended the campaign.
                 # Then the selected round is discarded.
-                if len(self._runs) == len(known) and not self._stopped:
+                if len(self._runs) == len(runs) and not self._stopped:
                     self._write([*self._runs, *new], stopped=not new)
         return self._inputs(self._runs[i] for i in self._waiting if not self._stopped)
 
@@ -286,7 +286,7 @@ class Campaign:
             options = {"region": self._region(self._possible.all)} | options
         if len(failed):
             # Failed runs have no results, but must not be selected again.
-            options["pending"] = np.vstack([failed, *_given(options, "pending")])
+            options["pending"] = np.vstack([failed, *_as_list(options, "pending")])
         rows, variances = select_runs(model, drawn, self._size(model, drawn), **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
@@ -306,11 +306,11 @@ class Campaign:
         points = self._hypercube(n, number)
         if not self._possible.discrete.any():
             return points
-        found = self._possible.near(points, self._excluded)
-        if self._possible.all is None and len(found) < n:  # some have been rounded to one point
+        rows = self._possible.near(points, self._excluded)
+        if self._possible.all is None and len(rows) < n:  # some have been rounded to one point
             more = self._hypercube(10 * n + self.n_candidates, number)
-            found = self._possible.without(np.vstack([found, more]), self._excluded)[:n]
-        return found
+            rows = self._possible.without(np.vstack([rows, more]), self._excluded)[:n]
+        return rows
 
     @property
     def _exhausted(self) -> bool:
@@ -347,7 +347,7 @@ class Campaign:
             discrete = self._possible.discrete.any()
             return self._possible.without(drawn, self._excluded) if discrete else drawn
         free = self._free()
-        if self._possible.given is not None or len(free) <= self.n_candidates:
+        if self._possible.candidates is not None or len(free) <= self.n_candidates:
             return free
         rng = generator(np.random.SeedSequence((self.random_state, number)))
         return np.asarray(free[rng.choice(len(free), self.n_candidates, replace=False)])
@@ -487,10 +487,10 @@ class Campaign:
     def _read(self) -> None:
         """Read runs and state from the file, which another script may have changed."""
         content = read_campaign(self.path)
-        given, there = _limits(self._possible), _limits(content.possible)
-        for name, value in given.items():
-            if value != there[name]:
-                message = f"the campaign in {self.path} has {short(there[name])}"
+        limits, stored = _limits(self._possible), _limits(content.possible)
+        for name, value in limits.items():
+            if value != stored[name]:
+                message = f"the campaign in {self.path} has {short(stored[name])}"
                 raise ValueError(f"{name} = {short(value)}: {message}")
         self._runs = content.runs
         self._stopped = content.stopped
@@ -503,19 +503,19 @@ def _pairs(box: BoundsScaler) -> Array:
 
 def _limits(possible: PossibleRuns) -> dict[str, Any]:
     """Return bounds, steps and given candidates as JSON types, null in place of none."""
-    given = None if possible.given is None else possible.given.tolist()
+    candidates = None if possible.candidates is None else possible.candidates.tolist()
     steps = possible.steps.tolist() if possible.steps.any() else None
-    return {"bounds": _pairs(possible.box).tolist(), "steps": steps, "candidates": given}
+    return {"bounds": _pairs(possible.box).tolist(), "steps": steps, "candidates": candidates}
 
 
-def _given(options: Mapping[str, Any], name: str) -> list[Any]:
+def _as_list(options: Mapping[str, Any], name: str) -> list[Any]:
     """Return the option as a list: empty if it is not given."""
     return [] if options.get(name) is None else [options[name]]
 
 
 def _entry(run: Run) -> dict[str, Any]:
     """Return a run as JSON types, with null in place of NaN."""
-    found = asdict(run)
+    entry = asdict(run)
     if run.outputs is not None:
-        found["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
-    return found
+        entry["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
+    return entry

@@ -226,13 +226,15 @@ def _of_varying(
     constants = model.constant_outputs_
     if constants is None or np.isnan(constants).all() or not np.isnan(constants).any():
         return weights
-    given = np.ones(len(constants)) if weights is None else as_finite("output_weights", weights)
-    if given.shape != constants.shape:  # `_shares` rejects this shape
-        return given
-    if only_constants(model, given):
+    output_weights = np.ones(len(constants))
+    if weights is not None:
+        output_weights = as_finite("output_weights", weights)
+    if output_weights.shape != constants.shape:  # `_shares` rejects this shape
+        return output_weights
+    if only_constants(model, output_weights):
         needed = "must be > 0 for an output that varies in the data, otherwise no run is better"
-        raise ValueError(f"output_weights = {given!r:.60}: {needed}")
-    return np.where(np.isnan(constants), given, 0.0)
+        raise ValueError(f"output_weights = {output_weights!r:.60}: {needed}")
+    return np.where(np.isnan(constants), output_weights, 0.0)
 
 
 def only_constants(model: Any, weights: ArrayLike | None) -> bool:
@@ -281,7 +283,7 @@ def within_limits(
     if all(limit is None for limit in output_bounds):
         return np.ones(np.shape(candidates)[0], dtype=bool)
     moments = model.predict(candidates, return_std=True)
-    mean, std = (part.reshape(len(part), -1) for part in moments)
+    mean, std = (moment.reshape(len(moment), -1) for moment in moments)
     sides = []
     for limit, none in zip(output_bounds, (-np.inf, np.inf), strict=True):
         values = as_array("output_bounds", none if limit is None else limit)
@@ -334,7 +336,7 @@ def _rounding_errors(
     n_data = n_runs
     if isinstance(model, GPRegressor):
         # A posterior variance is a difference of variances as large as those of the prior.
-        priors = [part.prior.variances(X) for part in mixed(model.posterior_)[0]]
+        priors = [posterior.prior.variances(X) for posterior in mixed(model.posterior_)[0]]
         variances = np.max([variances, *priors], axis=0)
         n_data += len(model.X_)
     return least_variance(n_data, variances.max(axis=1))
@@ -370,8 +372,8 @@ class _Greedy:
         V = self._by_runs(blocks, n_region) / scales.reshape(g, 1, q, 1)
         self.V = V.reshape(g, P * q, -1)
         self.left = np.zeros((g, P * q, 0))
-        kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
-        self.D = kept.copy()
+        covariances = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
+        self.D = covariances.copy()
 
     def _by_runs(self, blocks: Array, m: int) -> Array:
         """Arrange columns of m points as (blocks, P q, outputs of the columns, m)."""
@@ -390,14 +392,14 @@ class _Greedy:
     def run(self, row: int) -> float:
         """Add a run and return the reduction of the mean variance over the region."""
         g, P, q = self._shape
-        own = slice(row * q, (row + 1) * q)
+        outputs = slice(row * q, (row + 1) * q)
         # D_row = R Rᵀ
         root = np.linalg.cholesky(self.D[:, row])
         column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
-        column = column - self.left @ self.left[:, own].swapaxes(1, 2)
+        column = column - self.left @ self.left[:, outputs].swapaxes(1, 2)
         # L = C(runs, row) R⁻ᵀ and T = R⁻¹ V_row
         L = np.linalg.solve(root, column.swapaxes(1, 2)).swapaxes(1, 2)
-        T = np.linalg.solve(root, self.V[:, own])
+        T = np.linalg.solve(root, self.V[:, outputs])
         # V changes by -L T, and D by -L Lᵀ; the gain is tr(T Tᵀ)
         self.V -= L @ T
         of_each = L.reshape(g, P, q, q)

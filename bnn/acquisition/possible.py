@@ -24,24 +24,24 @@ class PossibleRuns:
     Attributes:
         box: Bounds of the inputs.
         steps: Step of each input, counted from its lower bound; 0 for a continuous input, (n_in,).
-        given: The only possible inputs, (n, n_in), or None.
+        candidates: The only possible inputs, (n, n_in), or None.
         all: All possible inputs, (m, n_in); None if they are not listed, because an input is
             continuous or the steps give more than 10⁵ points.
     """
 
-    def __init__(self, box: BoundsScaler, steps: Any, given: Any) -> None:
+    def __init__(self, box: BoundsScaler, steps: Any, candidates: Any) -> None:
         self.box = box
         self.steps = _steps(steps, box)
-        self.given = None if given is None else _given(given, box)
-        if self.given is not None and self.steps.any():
+        self.candidates = None if candidates is None else _candidates(candidates, box)
+        if self.candidates is not None and self.steps.any():
             raise ValueError(f"steps = {short(steps)}: must be None if candidates are inputs")
-        self.all = self._listed() if self.given is None else self.given
-        self._tree = None if self.given is None else cKDTree(box.transform(self.given))
+        self.all = self._listed() if self.candidates is None else self.candidates
+        self._tree = None if self.candidates is None else cKDTree(box.transform(self.candidates))
 
     @property
     def discrete(self) -> Any:
         """Whether each input has only single values, (n_in,)."""
-        return (self.steps > 0.0) | (self.given is not None)
+        return (self.steps > 0.0) | (self.candidates is not None)
 
     def _listed(self) -> Array | None:
         """Return all points of the grid of steps, (m, n_in), or None if they are too many."""
@@ -60,8 +60,8 @@ class PossibleRuns:
         differs by at most 1 % of its range; otherwise they are returned unchanged.
         """
         low, high = self.box.low, self.box.high
-        if self.given is not None and self._tree is not None:
-            nearest = self.given[self._tree.query(self.box.transform(points), p=np.inf)[1]]
+        if self.candidates is not None and self._tree is not None:
+            nearest = self.candidates[self._tree.query(self.box.transform(points), p=np.inf)[1]]
             near = np.abs(points - nearest) <= NEAR * (high - low)
             return np.where(near.all(axis=1)[:, None], nearest, points)
         steps = np.where(self.steps > 0.0, self.steps, 1.0)
@@ -72,12 +72,12 @@ class PossibleRuns:
     def without(self, points: Array, made: Array) -> Array:
         """Return different possible runs among points, without those that were made, in order."""
         seen = {(*row,) for row in self.nearest(made).tolist()}
-        found = []
+        rows = []
         for row in self.nearest(points).tolist():
             if (*row,) not in seen:
                 seen.add((*row,))
-                found.append(row)
-        return np.array(found).reshape(-1, len(self.box.low))
+                rows.append(row)
+        return np.array(rows).reshape(-1, len(self.box.low))
 
     def near(self, wanted: Array, made: Array) -> Array:
         """Return a different possible run near each of the wanted inputs, as far as there are any.
@@ -101,8 +101,8 @@ class PossibleRuns:
     def check(self, name: str, points: Array) -> Array:
         """Return points (n, n_in) as possible runs; ValueError if one of them is not possible."""
         nearest = self.nearest(points)
-        if self.given is not None:
-            listed = {(*row,) for row in self.given.tolist()}
+        if self.candidates is not None:
+            listed = {(*row,) for row in self.candidates.tolist()}
             for i, row in enumerate(nearest.tolist()):
                 if (*row,) not in listed:
                     raise ValueError(f"{name}[{i}] = {row}: must be one of the candidates")
@@ -132,18 +132,18 @@ def _steps(steps: Any, box: BoundsScaler) -> Array:
     if not is_row(steps) and not isinstance(steps, np.ndarray):
         raise ValueError(f"steps = {short(steps)}: must have a step, or None, for each input")
     entries = [0.0 if step is None else step for step in steps]
-    found = as_finite("steps", entries)
-    if found.shape != box.low.shape:
-        raise ValueError(f"steps has shape {found.shape}: must be ({len(box.low)},)")
+    sizes = as_finite("steps", entries)
+    if sizes.shape != box.low.shape:
+        raise ValueError(f"steps has shape {sizes.shape}: must be ({len(box.low)},)")
     ranges = box.high - box.low
-    for j, (step, most) in enumerate(zip(found, ranges, strict=True)):
+    for j, (step, most) in enumerate(zip(sizes, ranges, strict=True)):
         if not 0.0 <= step <= most * (1.0 + ROUNDED):
             needed = f"must be None for a continuous input, or > 0 and at most the range {most:g}"
             raise ValueError(f"steps[{j}] = {step:g}: {needed}")
-    return found
+    return sizes
 
 
-def _given(candidates: Any, box: BoundsScaler) -> Array:
+def _candidates(candidates: Any, box: BoundsScaler) -> Array:
     """Check candidates and return them, (n, n_in)."""
     points = as_points("candidates", candidates)
     if not len(points) or points.shape[1] != len(box.low):

@@ -99,7 +99,7 @@ def resolved(
         small = variances < least
         for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
             covariances = (prior.covariance(X, X, j) for prior in priors)
-            if all(_is_factorised(each, variances[..., j]) for each in covariances):
+            if all(_is_factorised(covariance, variances[..., j]) for covariance in covariances):
                 small[..., j] = False
     else:
         # The noise suffices if all eigenvalues of Σ_noise - diag(ℓ) are >= 0. The noise of outputs
@@ -248,10 +248,10 @@ class Conditioning(Short):
         noisy = data + noise_blocks(noise, N, len(data))
         if present is not None and not present.all():
             cross = cross.copy()
-            for block, right, given in zip(
+            for block, right, available in zip(
                 noisy, cross, present.T.reshape(len(noisy), -1), strict=True
             ):
-                missing = np.flatnonzero(~given)
+                missing = np.flatnonzero(~available)
                 leave_out(block, missing)
                 right[:, missing] = 0.0
         # Gᵀ = A⁻¹ H C, block by block
@@ -361,8 +361,8 @@ class ProcessPosterior(Short):
         # K is computed in parts, in the memory that L overwrites.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
-        for part in counted(parts, "covariance of the data", "part"):
-            matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
+        for columns in counted(parts, "covariance of the data", "part"):
+            matrix[:, columns] = self.prior.covariance(self.X, self.X[columns], output)
         matrix[np.diag_indices(len(self.X))] += variances
         return self._cholesky(matrix, self._missing(variances))
 
@@ -499,9 +499,9 @@ class ProcessPosterior(Short):
             right[:N] = cross[output].T
             if self._present is not None:
                 right[:N][~self._present[:, j]] = 0.0
-            own = root[j * N :, j * N :]
+            block = root[j * N :, j * N :]
             W[j * N :, j * n : (j + 1) * n] = solve_triangular(
-                own, right, lower=True, check_finite=False
+                block, right, lower=True, check_finite=False
             )
         return W
 
@@ -517,7 +517,7 @@ class ProcessPosterior(Short):
             return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
         # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ. At data with almost no noise the difference
         # consists of rounding errors, which may be negative.
-        left = variances - [np.einsum("an,an->n", each, each) for each in values]
+        left = variances - [np.einsum("an,an->n", W, W) for W in values]
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
@@ -544,13 +544,13 @@ class ProcessPosterior(Short):
 
         def at(rows: Ints) -> Array:
             """Return the columns of X[rows], in a block per output if outputs are independent."""
-            own = np.add.outer(starts, rows).ravel()
-            found = {}
+            columns = np.add.outer(starts, rows).ravel()
+            by_source = {}
             for source, values in whitened.items():
                 # S(X, rows) = k(X, rows) - Wᵀ W(rows)
-                found[source] = self._prior_covariance(X, X[rows], source[0])
-                found[source] -= values.T @ values[:, own]
-            blocks = np.stack([found[source] for source in self._sources])
+                by_source[source] = self._prior_covariance(X, X[rows], source[0])
+                by_source[source] -= values.T @ values[:, columns]
+            blocks = np.stack([by_source[source] for source in self._sources])
             return blocks if self._diagonal else self._of_outputs(blocks)[None]
 
         return self.mean(X), self._at_points(X, whitened), at

@@ -74,10 +74,10 @@ def combinations_of(
     """
     data = _CoupledData(components, shares, noise, X, y)
     for limit in EXTENDED:
-        found = _compared(data, limit, most)
-        if found.effective >= ENOUGH:
+        combinations = _compared(data, limit, most)
+        if combinations.effective >= ENOUGH:
             break
-    return found
+    return combinations
 
 
 class _CoupledData:

@@ -29,8 +29,8 @@ def moment_gradients(
         return _of_process(posterior, X)
     # m = Σ_s w_s m_s and v = Σ_s w_s (v_s + (m_s - m)²)
     weights = posterior.weights[:, None, :, None]
-    means = np.array([each.mean(X) for each in posterior.posteriors])[..., None]
-    pairs = [_of_process(each, X) for each in posterior.posteriors]
+    means = np.array([process.mean(X) for process in posterior.posteriors])[..., None]
+    pairs = [_of_process(process, X) for process in posterior.posteriors]
     by_mean = np.array([first for first, _ in pairs])
     by_variance = np.array([second for _, second in pairs])
     mean = np.sum(weights * means, axis=0)
@@ -53,21 +53,21 @@ def between_gradients(posterior: ProcessPosterior | MixturePosterior, A: Array, 
     if isinstance(posterior, MixturePosterior):
         # Cov = Σ_s w_s (S_s(a, b) + (m_s - m)(a) (m_s - m)(b))
         weights = posterior.weights
-        slopes = np.array([moment_gradients(each, A)[0] for each in posterior.posteriors])
-        values = np.array([each.mean(B) for each in posterior.posteriors])
+        slopes = np.array([moment_gradients(process, A)[0] for process in posterior.posteriors])
+        values = np.array([process.mean(B) for process in posterior.posteriors])
         slopes -= np.einsum("sj,snji->nji", weights, slopes)
         values -= np.einsum("sj,snj->nj", weights, values)
         total = np.einsum("sj,snji,smj->jnmi", weights, slopes, values, optimize=True)
-        for share, each in zip(weights, posterior.posteriors, strict=True):
-            total += share[:, None, None, None] * between_gradients(each, A, B)
+        for share, process in zip(weights, posterior.posteriors, strict=True):
+            total += share[:, None, None, None] * between_gradients(process, A, B)
         return np.asarray(total)
     prior = posterior.prior
     columns = []
     for j, beta in zip(prior.alike, posterior.kriging_weights(B), strict=True):
         # ∂/∂a (k(a, b) - k(a, X) K⁻¹ k(X, b))
         cross = _prior_gradient(prior, j, A[:, None], posterior.X)
-        own = _prior_gradient(prior, j, A[:, None], B)
-        columns.append(own - np.einsum("nai,am->nmi", cross, beta, optimize=True))
+        of_prior = _prior_gradient(prior, j, A[:, None], B)
+        columns.append(of_prior - np.einsum("nai,am->nmi", cross, beta, optimize=True))
     return np.asarray(np.einsum("jc,cnmi->jnmi", posterior.axes**2, columns))
 
 
@@ -80,7 +80,7 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     alike = prior.alike
     # ∂k(x, X_train)/∂x and ∂k(x, x)/∂x = 2 ∂k(x, x')/∂x at x' = x, for each different kernel
     cross = {j: _prior_gradient(prior, j, X[:, None], posterior.X) for j in set(alike)}
-    own = {j: 2.0 * _prior_gradient(prior, j, X, X) for j in set(alike)}
+    diagonal = {j: 2.0 * _prior_gradient(prior, j, X, X) for j in set(alike)}
     latent = np.empty((n, n_out, n_in))
     for c, j in enumerate(alike):
         # ∂/∂x k(x, X_train) α
@@ -89,7 +89,7 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     columns = np.empty((n, n_out, n_in))
     for c, (j, beta) in enumerate(zip(alike, posterior.kriging_weights(X), strict=True)):
         # ∂/∂x (k(x, x) - kᵀ K⁻¹ k) = ∂k(x, x)/∂x - 2 βᵀ ∂k/∂x, with β = K⁻¹ k
-        columns[:, c] = own[j] - 2.0 * np.einsum("an,nai->ni", beta, cross[j])
+        columns[:, c] = diagonal[j] - 2.0 * np.einsum("an,nai->ni", beta, cross[j])
     return mean, np.einsum("jc,nci->nji", axes**2, columns)
 
 

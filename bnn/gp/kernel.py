@@ -1,8 +1,8 @@
 """The base of covariance functions k(x, x') of Gaussian process priors.
 
 One class per kernel holds its values, its gradient and, if it is stationary, its correlation in C.
-The search for hyper-parameters and `predict_gradient` use only this class. The exports to C and
-ONNX also know `Linear` and `Warped`. What a kernel lacks is an error that names the kernel.
+`predict_gradient` uses nothing else of a kernel. The search for hyper-parameters and the exports to
+C and ONNX treat `Linear` and `Warped` apart. What a kernel lacks is an error that names the kernel.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix kernels of
 bnn and scikit-learn. A parameter that is None is open: a fit estimates it, see
@@ -139,9 +139,9 @@ def _faulty(kernel: sk.Kernel, x: Array) -> str:
     parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum | sk.Product) else []
     if isinstance(kernel, sk.Exponentiation):
         parts = [kernel.kernel]
-    for part in parts:
-        if not np.isfinite(part.diag(x)).all():
-            return _faulty(part, x)
+    for inner in parts:
+        if not np.isfinite(inner.diag(x)).all():
+            return _faulty(inner, x)
     return type(kernel).__name__
 
 
@@ -226,11 +226,11 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
             return sk.Product(self, other)
         check_parameter("factor", other, number=True)
         factor = float(other)
-        own = self.get_params(deep=False)
-        if not self._scaled or any(is_open(own[name]) for name in self._scaled):
+        parameters = self.get_params(deep=False)
+        if not self._scaled or any(is_open(parameters[name]) for name in self._scaled):
             return sk.Product(sk.ConstantKernel(factor, "fixed"), self)
-        scaled = {name: np.multiply(factor, own[name]).tolist() for name in self._scaled}
-        return type(self)(**own | scaled)
+        scaled = {name: np.multiply(factor, parameters[name]).tolist() for name in self._scaled}
+        return type(self)(**parameters | scaled)
 
     __rmul__ = __mul__
 
@@ -257,13 +257,13 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         """Return the names of open fields with their kinds, see `quantities`."""
         if not is_dataclass(self):
             return {}
-        found = {}
-        for each in fields(self):
-            number = isinstance(each.default, int | float) and 0.0 < each.default < np.inf
-            kind = self.quantities.get(each.name, UNLISTED if number else None)
-            if kind is not None and is_open(getattr(self, each.name)):
-                found[each.name] = kind
-        return found
+        kinds = {}
+        for field in fields(self):
+            number = isinstance(field.default, int | float) and 0.0 < field.default < np.inf
+            kind = self.quantities.get(field.name, UNLISTED if number else None)
+            if kind is not None and is_open(getattr(self, field.name)):
+                kinds[field.name] = kind
+        return kinds
 
     def check_set(self) -> None:
         """Raise ValueError if a parameter is open."""
@@ -285,14 +285,14 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         Returns:
             ∂k/∂θ, (n, n).
         """
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        values = np.array(own[name], dtype=float)
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = np.array(parameters[name], dtype=float)
         step = STEP * float(values if entry is None else values[entry])
 
         def at(steps: float) -> Array:
             moved = values.copy()
             moved[() if entry is None else entry] += steps * step
-            return type(self)(**own | {name: comparable(moved)})(X)  # type: ignore[return-value]
+            return type(self)(**parameters | {name: comparable(moved)})(X)  # type: ignore[return-value]
 
         return differences(at) / step
 

@@ -290,12 +290,12 @@ class Linear(Kernel):
         self.bends = comparable(self.bends)
         if np.min(self.bends) < 0:
             raise ValueError(f"bends = {self.bends}: must be >= 0")
-        known = set_entries(self.variance), set_entries(self.offset)
-        values = np.append(*known)
+        entries = set_entries(self.variance), set_entries(self.offset)
+        values = np.append(*entries)
         bent = np.min(self.ends) < np.inf and np.any(self.bends)
         if not np.all(values >= 0) or not (values.any() or bent or self.open_fields()):
-            given = f"variance = {self.variance}, offset = {self.offset}"
-            raise ValueError(f"{given}: must be >= 0, not all 0")
+            shown = f"variance = {self.variance}, offset = {self.offset}"
+            raise ValueError(f"{shown}: must be >= 0, not all 0")
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = of_each_input("variance", self.variance, A)
@@ -470,10 +470,10 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
     Raises:
         ValueError: If a kernel has no gradient.
     """
-    own = getattr(kernel, "gradient", None)
-    if own is not None:
-        found: Gradient = own(a, b)
-        return found
+    gradient = getattr(kernel, "gradient", None)
+    if gradient is not None:
+        pair: Gradient = gradient(a, b)
+        return pair
     shape = np.broadcast_shapes(a.shape, b.shape)
     if isinstance(kernel, sk.Sum | sk.Product):
         first, by_first = kernel_gradient(kernel.k1, a, b)

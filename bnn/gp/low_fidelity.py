@@ -29,7 +29,7 @@ from bnn.gp.kernel import Gradient, Kernel
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
 
-KEPT = 6  # arrays that a ProcessModel caches
+CACHE_SIZE = 6  # arrays that a ProcessModel caches
 PAIRS = 64  # pairs of points whose gradients are computed at a time
 
 
@@ -50,48 +50,52 @@ class ProcessModel(ModelMean):
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out)."""
-        known = self.fitted.n_features_in_
-        if X.shape[1] != known:
-            raise ValueError(f"mean was fitted to {known} inputs: must be {X.shape[1]}, as X has")
+        n_inputs = self.fitted.n_features_in_
+        if X.shape[1] != n_inputs:
+            raise ValueError(
+                f"mean was fitted to {n_inputs} inputs: must be {X.shape[1]}, as X has"
+            )
         return super().__call__(X)
 
     def between(self, A: Array, B: Array, output: int) -> Array:
         """Return the posterior covariance of one output between points A and B, (n, m)."""
 
-        def found() -> Array:
+        def compute() -> Array:
             batches = self.posterior.batches(len(A))
-            return np.concatenate([self.posterior.between(A[part], B) for part in batches], axis=1)
+            return np.concatenate(
+                [self.posterior.between(A[batch], B) for batch in batches], axis=1
+            )
 
-        return np.asarray(self._kept((A.tobytes(), B.tobytes()), found)[output])
+        return np.asarray(self._cached((A.tobytes(), B.tobytes()), compute)[output])
 
     def variances(self, X: Array, output: int) -> Array:
         """Return the posterior variance of one output at X (n, n_in), (n,)."""
 
-        def found() -> Array:
+        def compute() -> Array:
             batches = self.posterior.batches(len(X))
             parts = [self.posterior.moments(X[batch])[1] for batch in batches]
             return np.asarray(np.einsum("njj->jn", np.concatenate(parts)))
 
-        return np.asarray(self._kept((X.tobytes(),), found)[output])
+        return np.asarray(self._cached((X.tobytes(),), compute)[output])
 
     def slopes(self, X: Array) -> Array:
         """Return the gradient of m at X (n, n_in), (n, n_out, n_in)."""
         key = X.tobytes(), b"slopes"
-        return self._kept(key, lambda: moment_gradients(self.posterior, X)[0])
+        return self._cached(key, lambda: moment_gradients(self.posterior, X)[0])
 
     def between_slopes(self, A: Array, B: Array, output: int) -> Array:
         """Return the gradient of `between` with respect to A, (n, m, n_in)."""
         key = A.tobytes(), B.tobytes(), b"slopes"
-        found = self._kept(key, lambda: between_gradients(self.posterior, A, B))
-        return np.asarray(found[output])
+        slopes = self._cached(key, lambda: between_gradients(self.posterior, A, B))
+        return np.asarray(slopes[output])
 
-    def _kept(self, key: tuple[bytes, ...], found: Callable[[], Array]) -> Array:
+    def _cached(self, key: tuple[bytes, ...], compute: Callable[[], Array]) -> Array:
         """Return the cached values of a key; if there are none, compute and cache them."""
-        for known, values in self._latest:
-            if known == key:
+        for cached_key, values in self._latest:
+            if cached_key == key:
                 return values
-        values = found()
-        self._latest = [*self._latest[1 - KEPT :], (key, values)]
+        values = compute()
+        self._latest = [*self._latest[1 - CACHE_SIZE :], (key, values)]
         return values
 
 
@@ -143,10 +147,10 @@ class MultipleProcess(Kernel):
 
     def gradient(self, a: Array, b: Array) -> Gradient:
         """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
-        A, B = (each.reshape(-1, each.shape[-1]) for each in (a, b))
+        A, B = (points.reshape(-1, points.shape[-1]) for points in (a, b))
         if a.shape == b.shape:
             # The pairs are the diagonals of small grids.
-            parts = [self._grid(A[part], B[part]) for part in gen_batches(len(A), PAIRS)]
+            parts = [self._grid(A[pairs], B[pairs]) for pairs in gen_batches(len(A), PAIRS)]
             values = np.concatenate([np.diagonal(k) for k, _ in parts])
             slopes = np.concatenate([np.einsum("nni->ni", by_a) for _, by_a in parts])
             return values.reshape(a.shape[:-1]), slopes.reshape(a.shape)

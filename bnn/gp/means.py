@@ -19,7 +19,7 @@ from bnn._validation import (
 )
 from bnn.storage import storable
 
-KEPT = 16  # sets of points whose values a ModelMean caches
+CACHE_SIZE = 16  # sets of points whose values a ModelMean caches
 
 
 @storable
@@ -112,8 +112,8 @@ class ModelMean(Short):
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out); raise ValueError if a value is not finite."""
         key = X.tobytes()
-        for known, values in self._latest_values:
-            if known == key:
+        for cached_key, values in self._latest_values:
+            if cached_key == key:
                 return values
         points = np.frombuffer(key).reshape(X.shape)  # read-only
         values = as_columns("mean(X)", self.function(points), len(X))
@@ -126,5 +126,5 @@ class ModelMean(Short):
                 "valid input instead, or learn logarithms"
             )
         values.flags.writeable = False  # later calls return the same array
-        self._latest_values = [*self._latest_values[1 - KEPT :], (key, values)]
+        self._latest_values = [*self._latest_values[1 - CACHE_SIZE :], (key, values)]
         return values

@@ -60,7 +60,7 @@ class MixturePrior(FunctionPrior):
         if not (
             is_row(self.components)
             and len(self.components)
-            and all(isinstance(each, GaussianProcessPrior) for each in self.components)
+            and all(isinstance(component, GaussianProcessPrior) for component in self.components)
         ):
             raise ValueError("components: must be a sequence of GaussianProcessPriors")
         weights = as_finite("weights", self.weights)

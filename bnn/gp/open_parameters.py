@@ -44,16 +44,16 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
     Returns:
         The parameters, in the order in which `with_values` takes their values.
     """
-    found = []
+    parameters = []
     for inner in fields_of(kernel).values():
         if isinstance(inner, sk.Kernel):
-            found += open_parameters(inner)
+            parameters += open_parameters(inner)
     if isinstance(kernel, Kernel):
         for name, quantity in kernel.open_fields().items():
             value = getattr(kernel, name)
             entries = [None] if value is None else [i for i, v in enumerate(value) if v is None]
-            found += [OpenParameter(kernel, name, entry, quantity) for entry in entries]
-    return found
+            parameters += [OpenParameter(kernel, name, entry, quantity) for entry in entries]
+    return parameters
 
 
 def check_others(kernel: sk.Kernel) -> None:
@@ -93,22 +93,24 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
         ValueError: If a parameter has the wrong number of entries, or no term is left.
     """
 
-    def entries(part: Kernel) -> dict[str, Any]:
+    def entries(inner: Kernel) -> dict[str, Any]:
         changed = {}
-        for name, quantity in part.open_fields().items():
-            value = getattr(part, name)
+        for name, quantity in inner.open_fields().items():
+            value = getattr(inner, name)
             single = value is None and varies.tolist() == [True]
             if quantity in OF_INPUTS and not single:
-                given = [None] * len(varies) if value is None else list(value)
-                if len(given) != len(varies):
+                current = [None] * len(varies) if value is None else list(value)
+                if len(current) != len(varies):
                     needed = f"must be one, or {len(varies)} as the inputs"
-                    raise ValueError(f"{name} has {len(given)} entries: {needed}")
-                pairs = zip(given, varies, strict=True)
+                    raise ValueError(f"{name} has {len(current)} entries: {needed}")
+                pairs = zip(current, varies, strict=True)
                 absent = OF_INPUTS[quantity]
-                values = tuple(absent if v is None and not own else v for v, own in pairs)
-                if all(v == 0.0 for v in values) and getattr(part, "offset", None) == 0.0:
-                    i = next(i for i, v in enumerate(given) if v is None)
-                    where = f"{type(part).__name__}: {name} is None for input {i} of the kernel"
+                values = tuple(
+                    absent if v is None and not is_varying else v for v, is_varying in pairs
+                )
+                if all(v == 0.0 for v in values) and getattr(inner, "offset", None) == 0.0:
+                    i = next(i for i, v in enumerate(current) if v is None)
+                    where = f"{type(inner).__name__}: {name} is None for input {i} of the kernel"
                     raise NothingLeft(f"{where}, which is constant: set it or leave the input out")
                 changed[name] = values
         return changed
@@ -128,52 +130,52 @@ def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel
     """
     left = iter(values)
 
-    def found(part: Kernel) -> dict[str, Any]:
+    def set_fields(inner: Kernel) -> dict[str, Any]:
         changed = dict[str, Any]()
-        for name in part.open_fields():
-            value = getattr(part, name)
+        for name in inner.open_fields():
+            value = getattr(inner, name)
             if value is None:
                 changed[name] = float(next(left))
             else:
                 changed[name] = tuple(float(next(left)) if v is None else v for v in value)
         return changed
 
-    return _changed(kernel, found)
+    return _changed(kernel, set_fields)
 
 
-def slopes(kernel: sk.Kernel, known: sk.Kernel, X: Array) -> Iterator[Array]:
+def slopes(kernel: sk.Kernel, filled: sk.Kernel, X: Array) -> Iterator[Array]:
     """Yield the derivatives of k(X, X) with respect to the logarithms of the open parameters.
 
     Args:
         kernel: A kernel with open parameters.
-        known: The same kernel with values of these parameters, from `with_values`.
+        filled: The same kernel with values of these parameters, from `with_values`.
         X: (N, n_in).
 
     Yields:
         ∂k/∂ log θ, (N, N), in the order of `open_parameters`.
     """
-    if known is kernel:  # no parameter is open
+    if filled is kernel:  # no parameter is open
         return
     if isinstance(kernel, sk.Sum | sk.Product):
-        pairs = [(kernel.k1, known.k1), (kernel.k2, known.k2)]
-        for (own, own_known), (_, other) in (pairs, pairs[::-1]):
+        pairs = [(kernel.k1, filled.k1), (kernel.k2, filled.k2)]
+        for (inner, filled_inner), (_, other) in (pairs, pairs[::-1]):
             factor: Array | float = 1.0
-            if isinstance(kernel, sk.Product) and own is not own_known:
+            if isinstance(kernel, sk.Product) and inner is not filled_inner:
                 factor = other(X)
-            yield from (factor * slope for slope in slopes(own, own_known, X))
+            yield from (factor * slope for slope in slopes(inner, filled_inner, X))
         return
     if isinstance(kernel, sk.Exponentiation):
-        factor = kernel.exponent * known.kernel(X) ** (kernel.exponent - 1.0)
-        yield from (factor * slope for slope in slopes(kernel.kernel, known.kernel, X))
+        factor = kernel.exponent * filled.kernel(X) ** (kernel.exponent - 1.0)
+        yield from (factor * slope for slope in slopes(kernel.kernel, filled.kernel, X))
         return
     parameters = open_parameters(kernel)
-    if all(each.kernel is kernel for each in parameters):
+    if all(parameter.kernel is kernel for parameter in parameters):
         for _, name, entry, _ in parameters:
-            value = getattr(known, name)
-            slope = known.parameter_gradient(X, name, entry)
+            value = getattr(filled, name)
+            slope = filled.parameter_gradient(X, name, entry)
             yield (value if entry is None else value[entry]) * slope
         return
-    values = np.array(_values(kernel, known))
+    values = np.array(_values(kernel, filled))
     for i in range(len(values)):  # a kernel that contains another one, such as Warped
         yield differences(partial(_moved, kernel, values, X, i)) / STEP
 
@@ -185,17 +187,18 @@ def _moved(kernel: sk.Kernel, values: Array, X: Array, i: int, steps: float) -> 
     return np.asarray(with_values(kernel, moved)(X))
 
 
-def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
+def _values(kernel: sk.Kernel, filled: sk.Kernel) -> list[float]:
     """Return the values of the open parameters of a kernel, in the order of `open_parameters`."""
-    of_known = fields_of(known)
-    found = []
+    filled_fields = fields_of(filled)
+    values = []
     for name, inner in fields_of(kernel).items():
         if isinstance(inner, sk.Kernel):
-            found += _values(inner, of_known[name])
+            values += _values(inner, filled_fields[name])
     for name in kernel.open_fields() if isinstance(kernel, Kernel) else ():
-        pairs = zip(np.atleast_1d(getattr(kernel, name)), np.ravel(of_known[name]), strict=True)
-        found += [value for own, value in pairs if own is None]
-    return found
+        entries = np.atleast_1d(getattr(kernel, name))
+        pairs = zip(entries, np.ravel(filled_fields[name]), strict=True)
+        values += [value for entry, value in pairs if entry is None]
+    return values
 
 
 def fields_of(kernel: sk.Kernel) -> dict[str, Any]:
@@ -229,8 +232,9 @@ def _changed(kernel: sk.Kernel, change: Callable[[Kernel], dict[str, Any]]) -> s
             return first
         same = first is kernel.k1 and second is kernel.k2
         return kernel if same else type(kernel)(first, second)
-    own = fields_of(kernel)
-    new = {name: _changed(v, change) for name, v in own.items() if isinstance(v, sk.Kernel)}
+    values = fields_of(kernel)
+    new = {name: _changed(v, change) for name, v in values.items() if isinstance(v, sk.Kernel)}
     if isinstance(kernel, Kernel):
         new |= change(kernel)
-    return type(kernel)(**own | new) if any(new[name] is not own[name] for name in new) else kernel
+    differs = any(new[name] is not values[name] for name in new)
+    return type(kernel)(**values | new) if differs else kernel

@@ -373,8 +373,8 @@ class GaussianProcessPrior(FunctionPrior):
         Raises:
             ValueError: If the mean is a function of another kind.
         """
-        own = getattr(self.mean, "gradient", None)
-        return self.linear_mean(X.shape[1])[0] if own is None else np.asarray(own(X))
+        gradient = getattr(self.mean, "gradient", None)
+        return self.linear_mean(X.shape[1])[0] if gradient is None else np.asarray(gradient(X))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations; realisation k does not depend on n_samples."""

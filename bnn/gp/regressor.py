@@ -390,7 +390,7 @@ class GPRegressor(PredictiveRegressor):
         # covariance.
         size = max(GRADIENT_ENTRIES // (X.shape[1] * len(self.X_)), 1)
         batches = counted(list(gen_batches(len(X), size)), "gradients", "part")
-        parts = [moment_gradients(self.posterior_, X[part]) for part in batches]
+        parts = [moment_gradients(self.posterior_, X[batch]) for batch in batches]
         by_mean, by_variance = zip(*parts, strict=True)
         return np.concatenate(by_mean), np.concatenate(by_variance)
 
@@ -438,7 +438,7 @@ class GPRegressor(PredictiveRegressor):
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
         batches = self._batches(points, "density")
-        parts = [self._log_density(points[part], values[part]) for part in batches]
+        parts = [self._log_density(points[batch], values[batch]) for batch in batches]
         return float(np.concatenate(parts).sum())
 
     def _log_density(self, X: Array, y: Array) -> Array:

@@ -41,7 +41,7 @@ def prior_rows(
     else:
         weights = np.ones((1, n_out))
     sums: dict[tuple[str, int], Array] = {}
-    for own, component in zip(weights, components, strict=True):
+    for component_weights, component in zip(weights, components, strict=True):
         for j, kernel in enumerate(component.kernels):
             features = component.active_dims_of(j, len(inputs))
             for name, lengths in _scales(kernel):
@@ -49,7 +49,7 @@ def prior_rows(
                 for i, scale in zip(features, scales, strict=True):
                     # Σ_s w_s and Σ_s w_s log L_s
                     total = sums.setdefault((name, i), np.zeros((2, n_out)))
-                    total[:, j] += own[j] * np.array([1.0, np.log(scale)])
+                    total[:, j] += component_weights[j] * np.array([1.0, np.log(scale)])
     rows = []
     for (name, i), (weight, logs) in sums.items():
         means = np.exp(logs / np.maximum(weight, TINY))
@@ -63,39 +63,41 @@ def prior_rows(
 
 
 def open_rows(
-    given: GaussianProcessPrior | None, prior: Any, shares: Array | None, inputs: Sequence[str]
+    open_prior: GaussianProcessPrior | None, prior: Any, shares: Array | None, inputs: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
     """Return rows of the values found for open parameters.
 
     Length scales that have a unit are left out, because `prior_rows` returns them.
 
     Args:
-        given: The prior with its open parameters; None has no rows.
-        prior: The prior that was estimated from `given`.
+        open_prior: The prior with its open parameters; None has no rows.
+        prior: The prior that was estimated from `open_prior`.
         shares: Posterior weights of its components, (S, n_out); None if it has one component.
         inputs: Names of the inputs.
 
     Returns:
         Rows of a title and an entry for each output, a geometric mean with these weights.
     """
-    if given is None:
+    if open_prior is None:
         return []
     components = prior.components if isinstance(prior, MixturePrior) else [prior]
-    weights = np.ones((1, given.n_outputs)) if shares is None else shares
+    weights = np.ones((1, open_prior.n_outputs)) if shares is None else shares
     rows: dict[str, list[str]] = {}
-    for j, template in enumerate(given.kernels):
-        names = [inputs[i] for i in given.active_dims_of(j, len(inputs))]
-        found = [[*_numbered_parts(component.kernels[j])] for component in components]
-        for number, (kind, part) in enumerate(_numbered_parts(template)):
-            for name in part.open_fields() if isinstance(part, Kernel) else ():
-                values = [np.atleast_1d(getattr(each[number][1], name)) for each in found]
-                entries = np.atleast_1d(getattr(part, name))
+    for j, template in enumerate(open_prior.kernels):
+        names = [inputs[i] for i in open_prior.active_dims_of(j, len(inputs))]
+        fitted = [[*_numbered_parts(component.kernels[j])] for component in components]
+        for number, (kind, term) in enumerate(_numbered_parts(template)):
+            for name in term.open_fields() if isinstance(term, Kernel) else ():
+                values = [np.atleast_1d(getattr(terms[number][1], name)) for terms in fitted]
+                entries = np.atleast_1d(getattr(term, name))
                 for i, value in enumerate(np.transpose(values)):
                     open_ = entries[i if len(entries) > 1 else 0] is None
-                    shown = name != "lengthscale" or _has_ratios(part)
+                    shown = name != "lengthscale" or _has_ratios(term)
                     if shown and open_ and np.all(value > 0.0):
                         place = f" of {names[i]}" if len(values[0]) > 1 else ""
-                        row = rows.setdefault(f"{name}{place}, {kind}", ["–"] * given.n_outputs)
+                        row = rows.setdefault(
+                            f"{name}{place}, {kind}", ["–"] * open_prior.n_outputs
+                        )
                         row[j] = f"{np.exp(weights[:, j] @ np.log(value)):.3g}"
     return list(rows.items())
 
@@ -107,24 +109,24 @@ def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
         for name, relative in _scales(kernel.kernel):
             yield name, relative * np.asarray(kernel.width)
         return
-    for name, part in _numbered_parts(kernel):
-        lengths = getattr(part, "lengthscale", getattr(part, "length_scale", None))
-        if lengths is not None and not _has_ratios(part):
+    for name, term in _numbered_parts(kernel):
+        lengths = getattr(term, "lengthscale", getattr(term, "length_scale", None))
+        if lengths is not None and not _has_ratios(term):
             yield name, np.atleast_1d(np.asarray(lengths, dtype=float))
 
 
-def _has_ratios(part: sk.Kernel) -> bool:
+def _has_ratios(kernel: sk.Kernel) -> bool:
     """Return whether the length scales of a kernel have no unit."""
-    return isinstance(part, Kernel) and part.quantities.get("lengthscale") == "ratio"
+    return isinstance(kernel, Kernel) and kernel.quantities.get("lengthscale") == "ratio"
 
 
 def _numbered_parts(kernel: sk.Kernel) -> Iterator[tuple[str, sk.Kernel]]:
     """Yield the names and parts of a kernel; repeated names are numbered from 2 on."""
     seen: dict[str, int] = {}
-    for part in _parts(kernel):
-        kind = type(part).__name__
+    for term in _parts(kernel):
+        kind = type(term).__name__
         seen[kind] = seen.get(kind, 0) + 1
-        yield f"{kind} {seen[kind]}" if seen[kind] > 1 else kind, part
+        yield f"{kind} {seen[kind]}" if seen[kind] > 1 else kind, term
 
 
 def _parts(kernel: sk.Kernel) -> Iterator[sk.Kernel]:
@@ -132,8 +134,8 @@ def _parts(kernel: sk.Kernel) -> Iterator[sk.Kernel]:
     inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
     if not inner:
         yield kernel
-    for part in inner:
-        yield from _parts(part)
+    for operand in inner:
+        yield from _parts(operand)
 
 
 def noise_rows(
@@ -157,7 +159,7 @@ def noise_rows(
         "heavy tails": isinstance(noise, StudentNoise),
         "by input": isinstance(getattr(noise, "noise", noise), HeteroscedasticNoise),
     }
-    form = " ".join(name for name, found in forms.items() if found) or "constant"
+    form = " ".join(name for name, applies in forms.items() if applies) or "constant"
     for title, values in ((f"noise, {form}", std), ("noise / range", std / ranges)):
         pairs = zip(values.min(axis=0), values.max(axis=0), strict=True)
         texts = [f"{a:.3g}" if a == b else f"{a:.3g} to {b:.3g}" for a, b in pairs]

@@ -54,20 +54,20 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
     with_defaults = with_parameters(kernel, open_)
     check_finite(with_defaults, with_defaults(X), X, X)
     points = _points(X)
-    found: dict[Place, Unit] = {}
+    units: dict[Place, Unit] = {}
     for extra in (set_, {}):
         try:
-            found = _solved(kernel, open_, extra, points)
+            units = _solved(kernel, open_, extra, points)
         except (ArithmeticError, ValueError):  # the formula is not defined at these points
             continue
-        if all(place in found and found[place].inputs is not None for place in open_):
+        if all(place in units and units[place].inputs is not None for place in open_):
             break
-    return found
+    return units
 
 
 def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
     """Return a kernel whose open parameters, or others, have values."""
-    changed: dict[str, Any] = {each.name: getattr(kernel, each.name) for each in fields(kernel)}
+    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
     for (name, entry), value in values.items():
         if entry is None:
             changed[name] = float(value)
@@ -91,15 +91,15 @@ def _parameters(kernel: Kernel) -> tuple[dict[Place, float], dict[Place, float]]
     """Return the open parameters and the positive numbers that are set, each with a value."""
     open_: dict[Place, float] = {}
     set_: dict[Place, float] = {}
-    for each in fields(kernel):
-        value = getattr(kernel, each.name)
+    for field in fields(kernel):
+        value = getattr(kernel, field.name)
         is_tuple = isinstance(value, tuple | list)
-        for entry, part in enumerate(value) if is_tuple else [(None, value)]:
-            place = each.name, entry
-            default = default_of(kernel, each.name, entry)
-            if part is None and each.name in kernel.open_fields():
+        for entry, number in enumerate(value) if is_tuple else [(None, value)]:
+            place = field.name, entry
+            default = default_of(kernel, field.name, entry)
+            if number is None and field.name in kernel.open_fields():
                 open_[place] = default
-            elif isinstance(part, float) and 0.0 < part < np.inf:
+            elif isinstance(number, float) and 0.0 < number < np.inf:
                 set_[place] = default
     return open_, set_
 
@@ -153,8 +153,8 @@ def _solved(
     if any(column is None for column in columns):  # one length for inputs of the same unit
         common = exponents(-M.sum(axis=1))
         columns = [None if common is None else common / len(columns)] * len(columns)
-    known = not any(column is None for column in columns)
-    inputs = np.array(columns).T if known else [None] * len(places)
+    has_inputs = not any(column is None for column in columns)
+    inputs = np.array(columns).T if has_inputs else [None] * len(places)
     pairs = zip(places, effective, output, inputs, strict=True)
     return {p: Unit(float(a), b) for p, acts, a, b in pairs if acts and p in open_}
 

@@ -22,13 +22,13 @@ def straightened(warps: ArrayLike) -> Array:
 
 def warped(u: Array, warps: Array) -> tuple[Array, Array]:
     """Return w(u) and ∂w/∂λ, (n, n_in) each, for u (n, n_in) in [0, 1] and warps λ (n_in,)."""
-    own = straightened(warps)
+    warps = straightened(warps)
     # w = log(1 + (e^λ - 1) u) / λ
-    slope = np.expm1(own)
+    slope = np.expm1(warps)
     logs = np.log1p(slope * u)
-    w = logs / own
+    w = logs / warps
     # ∂w/∂λ = (e^λ u / (1 + (e^λ - 1) u) - w) / λ
-    return w, (np.exp(own) * u / (1.0 + slope * u) - w) / own
+    return w, (np.exp(warps) * u / (1.0 + slope * u) - w) / warps
 
 
 @dataclass
@@ -120,15 +120,15 @@ class Warped(Kernel):
         Returns:
             w, (..., n_in), and ∂w_i/∂x_i, (..., n_in).
         """
-        own = straightened(self.warps)
+        warps = straightened(self.warps)
         width = np.asarray(self.width)
         u = (X - np.asarray(self.low)) / width
         inside = np.clip(u, 0.0, 1.0)
         # w' = (e^λ - 1) / λ / (1 + (e^λ - 1) u). Outside [0, 1] w continues with its slope at the
         # end.
-        growth = np.expm1(own)
-        slopes = growth / own / (1.0 + growth * inside)
-        return warped(inside, own)[0] + (u - inside) * slopes, slopes / width
+        growth = np.expm1(warps)
+        slopes = growth / warps / (1.0 + growth * inside)
+        return warped(inside, warps)[0] + (u - inside) * slopes, slopes / width
 
     def turned(self, w: Array, transposed: bool = False) -> Array:
         """Mix warped inputs, or convert gradients with respect to z to those with respect to w.

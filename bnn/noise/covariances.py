@@ -169,21 +169,21 @@ def is_diagonal(covariance: Array) -> bool:
     return np.array_equal(covariance, covariance * np.eye(covariance.shape[-1]))
 
 
-def apart(noise: Array, missing: NDArray[np.bool_], own: Array | None = None) -> Array:
+def apart(noise: Array, missing: NDArray[np.bool_], of_missing: Array | None = None) -> Array:
     """Return noise covariances in which missing outputs are uncorrelated with all other outputs.
 
     Args:
         noise: Covariance, (n_out, n_out), or at each point, ((K,) N, n_out, n_out).
         missing: Mask of missing outputs, ((K,) N, n_out).
-        own: Covariance that missing outputs get, (n_out, n_out) and diagonal; None is I.
+        of_missing: Covariance that missing outputs get, (n_out, n_out) and diagonal; None is I.
 
     Returns:
         The noise as it is if nothing is missing, else ((K,) N, n_out, n_out).
     """
     if not missing.any():
         return noise
-    own = np.eye(missing.shape[-1]) if own is None else own
-    return np.where(of_pairs(missing), own, noise)
+    of_missing = np.eye(missing.shape[-1]) if of_missing is None else of_missing
+    return np.where(of_pairs(missing), of_missing, noise)
 
 
 def of_pairs(missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -199,14 +199,14 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
     j n + i is point i of output j.
     """
     n_out = covariance.shape[-1]
-    own = np.arange(n)
+    points = np.arange(n)
     at = np.broadcast_to(covariance, (n, n_out, n_out))
     if n_blocks == n_out:
         blocks = np.zeros((n_out, n, n))
-        blocks[:, own, own] = np.einsum("njj->jn", at)
+        blocks[:, points, points] = np.einsum("njj->jn", at)
         return blocks
     whole = np.zeros((n_out, n, n_out, n))
-    whole[:, own, :, own] = at
+    whole[:, points, :, points] = at
     return whole.reshape(1, n_out * n, n_out * n)
 
 

@@ -76,8 +76,8 @@ def checked_tails(
     """
     if not isinstance(noise, StudentNoise):
         return checked_noise(noise, n_inputs, n_outputs)
-    kept = checked_noise(noise.noise, n_inputs, n_outputs)
-    return kept if noise.df == np.inf else replace(noise, noise=kept)
+    gaussian = checked_noise(noise.noise, n_inputs, n_outputs)
+    return gaussian if noise.df == np.inf else replace(noise, noise=gaussian)
 
 
 def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
@@ -97,10 +97,10 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
         array([[1., 0.],
                [0., 1.]])
     """
-    kept = noise.noise if isinstance(noise, StudentNoise) else noise
-    if not isinstance(kept, HeteroscedasticNoise):
-        return np.asarray(kept)
-    at = kept(X.reshape(-1, X.shape[-1]))
+    gaussian = noise.noise if isinstance(noise, StudentNoise) else noise
+    if not isinstance(gaussian, HeteroscedasticNoise):
+        return np.asarray(gaussian)
+    at = gaussian(X.reshape(-1, X.shape[-1]))
     return at.reshape(*X.shape[:-1], *at.shape[1:])
 
 
@@ -119,9 +119,9 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     # A constant output gives no information about its noise.
     seen = varies(filled(y))
     for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
-        given = f"{np.sqrt(total[j] / counts[j] * largest[j]):.3g}"
-        found = f"{np.nanstd(y[:, j]):.3g}"
-        message = f"noise: standard deviation {given} of output {j} exceeds that of y, {found}"
+        std_noise = f"{np.sqrt(total[j] / counts[j] * largest[j]):.3g}"
+        std_y = f"{np.nanstd(y[:, j]):.3g}"
+        message = f"noise: standard deviation {std_noise} of output {j} exceeds that of y, {std_y}"
         warnings.warn(message, NoiseWarning, stacklevel=stacklevel)
 
 
@@ -174,9 +174,9 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
         <BLANKLINE>
                [[4.   ]]])
     """
-    kept = noise.noise if isinstance(noise, StudentNoise) else noise
-    if not isinstance(kept, HeteroscedasticNoise):
+    gaussian = noise.noise if isinstance(noise, StudentNoise) else noise
+    if not isinstance(gaussian, HeteroscedasticNoise):
         return np.zeros((1, 1, 1))
     # σ² = exp(2 l(x)) and ∂σ²/∂x = 2 σ² ∂l/∂x
-    variances = np.einsum("njj->nj", kept(X))
-    return np.asarray(2.0 * variances[:, :, None] * kept.log_slopes(X))
+    variances = np.einsum("njj->nj", gaussian(X))
+    return np.asarray(2.0 * variances[:, :, None] * gaussian.log_slopes(X))

@@ -91,12 +91,12 @@ class HeteroscedasticNoise(Short):
             return
         shapes = (2, self.n_inputs), (2, self.n_inputs, n_out)
         pair: Any = self.bounds
-        given = as_finite("bounds", pair)
-        if given.shape not in shapes or not np.all(given[0] <= given[1]):
+        bounds = as_finite("bounds", pair)
+        if bounds.shape not in shapes or not np.all(bounds[0] <= bounds[1]):
             needed = f"must be (low, high) with low <= high, for the {self.n_inputs} inputs of "
             needed += "coefficients and squares"
             raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
-        object.__setattr__(self, "bounds", tuple(given))
+        object.__setattr__(self, "bounds", tuple(bounds))
 
     @property
     def n_inputs(self) -> int:
@@ -159,8 +159,8 @@ class HeteroscedasticNoise(Short):
         if limits.ndim == 2:
             changes = _basis(np.clip(X, *limits), self.squares) @ slopes
         else:
-            own = zip(np.moveaxis(limits, 2, 0), slopes.T, strict=True)
-            columns = [_basis(np.clip(X, *sides), self.squares) @ slope for sides, slope in own]
+            pairs = zip(np.moveaxis(limits, 2, 0), slopes.T, strict=True)
+            columns = [_basis(np.clip(X, *sides), self.squares) @ slope for sides, slope in pairs]
             changes = np.column_stack(columns)
         return np.asarray(self.coefficients[0] + changes)
 
@@ -243,8 +243,8 @@ class StandardBasis:
         self, levels: Array, slopes: Array, correlation: Array | None = None
     ) -> HeteroscedasticNoise:
         """Return the noise whose log σ has means (n_out,) and slopes (p, n_out) in this basis."""
-        own = slopes / self._width[:, None]
-        coefficients = np.vstack([levels - self._centre @ own, own])
+        unscaled = slopes / self._width[:, None]
+        coefficients = np.vstack([levels - self._centre @ unscaled, unscaled])
         return HeteroscedasticNoise(coefficients, correlation, self._squares, self._bounds)
 
 

@@ -96,7 +96,7 @@ class DataNoise(Short):
         Returns:
             Their known noise.
         """
-        parts = (None if each is None else each[rows] for each in (self.std, self.weights))
+        parts = (None if array is None else array[rows] for array in (self.std, self.weights))
         return type(self)(*parts)
 
     def covariances(self, noise: Covariance | StudentNoise, X: Array) -> Array:
@@ -119,29 +119,29 @@ class DataNoise(Short):
 
 
 def covariances_of_data(
-    noise: Covariance | StudentNoise, X: Array, known: DataNoise | None
+    noise: Covariance | StudentNoise, X: Array, data_noise: DataNoise | None
 ) -> Array:
     """Return the covariance of the noise of data, including known noise if any.
 
     Args:
         noise: Noise of the model.
         X: Inputs of the data, (N, n_in).
-        known: Known noise of each datum, or None.
+        data_noise: Known noise of each datum, or None.
 
     Returns:
         Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
     """
-    return covariance_at(noise, X) if known is None else known.covariances(noise, X)
+    return covariance_at(noise, X) if data_noise is None else data_noise.covariances(noise, X)
 
 
 def counted_rows(
-    X: Array, y: Array, known: DataNoise | None
+    X: Array, y: Array, data_noise: DataNoise | None
 ) -> tuple[Array, Array, DataNoise | None]:
     """Return the data, X (N, n_in) and y (N, n_out), without rows of weight zero."""
-    if known is None or known.weights is None or known.weights.all():
-        return X, y, known
-    rows = np.flatnonzero(known.weights)
-    return X[rows], y[rows], known.rows(rows)
+    if data_noise is None or data_noise.weights is None or data_noise.weights.all():
+        return X, y, data_noise
+    rows = np.flatnonzero(data_noise.weights)
+    return X[rows], y[rows], data_noise.rows(rows)
 
 
 def no_noise(noise: object) -> bool:
@@ -155,17 +155,17 @@ def no_noise(noise: object) -> bool:
 
 
 def is_whole(
-    known: DataNoise | None, noise: Noise | StudentNoise | str | None, n_outputs: int
+    data_noise: DataNoise | None, noise: Noise | StudentNoise | str | None, n_outputs: int
 ) -> bool:
     """Return whether known standard deviations are the whole noise of data.
 
     Args:
-        known: What is known of the noise of each datum.
+        data_noise: What is known of the noise of each datum.
         noise: The setting of an estimator: None and zero, as one number, for each output or as a
             covariance, add no noise.
         n_outputs: Number of outputs.
     """
-    if known is None or known.std is None:
+    if data_noise is None or data_noise.std is None:
         return False
     if noise is None:
         return True
@@ -204,6 +204,6 @@ def noise_of_new(noise: Covariance | StudentNoise, X: Array) -> Array:
         ValueError: If the noise is zero, because the known noise of the data was the whole noise.
     """
     if no_noise(noise):
-        known = "the noise of the fit was noise_std, which is not known for new data"
-        raise ValueError(f"{known}: add its variance to that of f, or fit with noise='constant'")
+        reason = "the noise of the fit was noise_std, which is not known for new data"
+        raise ValueError(f"{reason}: add its variance to that of f, or fit with noise='constant'")
     return covariance_at(noise, X)

@@ -90,7 +90,7 @@ def noise_of_training(
     model = likely_noise(noise, X, y, data_noise)
     sizes = X.shape[1], y.shape[1]
     whole = is_whole(data_noise, model, y.shape[1])
-    kept = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
-    covariances = covariances_of_data(kept, X, data_noise)
+    member_noise = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
+    covariances = covariances_of_data(member_noise, X, data_noise)
     warn_of_excess(covariances, y, stacklevel=7)
-    return kept, covariances
+    return member_noise, covariances

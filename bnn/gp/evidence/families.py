@@ -110,7 +110,7 @@ class NoiseForm:
     small: bool = False
 
     @classmethod
-    def known(cls, variances: Array) -> Self:
+    def of_variances(cls, variances: Array) -> Self:
         """Return the form of known noise with these variances, (N,)."""
         return cls(variances, np.zeros_like(variances))
 
@@ -292,8 +292,8 @@ class FamilyDensity:
         total: sk.Kernel | None = None
         for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
             variance = float(np.exp(eta[k0][0]) * spread)
-            part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
-            total = part if total is None else total + part
+            term = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
+            total = term if total is None else total + term
         if self.covariance is not None:
             return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2

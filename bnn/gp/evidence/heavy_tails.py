@@ -56,7 +56,7 @@ def student_noise(
     fits: Sequence[FamilyFit],
     noises: Sequence[OutputNoise],
     always: bool = False,
-    known: Sequence[Array] | None = None,
+    noise_variances: Sequence[Array] | None = None,
     freedom: float | None = None,
     seed: int | None = 0,
 ) -> tuple[list[FamilyFit], list[OutputNoise]]:
@@ -72,7 +72,7 @@ def student_noise(
         fits: The fit of one family for each output.
         noises: Gaussian noise of each output.
         always: Whether to return heavy tails even if Gaussian noise is more probable.
-        known: σ² of the data, (N,) for each output; None estimates their size.
+        noise_variances: σ² of the data, (N,) for each output; None estimates their size.
         freedom: ν if it is known.
         seed: Seed of the choice of rows.
 
@@ -85,7 +85,7 @@ def student_noise(
         if not gain > np.log(ODDS):
             return list(fits), list(noises)
         starts = [[replace(fit, eta=of.eta) for fit, of in zip(fits, some, strict=True)]]
-    heavy, tails, log_bound = _best_with_tails(starts, known, freedom)
+    heavy, tails, log_bound = _best_with_tails(starts, noise_variances, freedom)
     # Densities are compared instead of evidences, because their curvatures are similar.
     gaussian = sum(fit.density.value(fit.eta) for fit in fits)
     if not always and not log_bound > gaussian + np.log(ODDS):
@@ -93,7 +93,9 @@ def student_noise(
     with_tails = []
     for fit, noise in zip(heavy, noises, strict=True):
         density = fit.density
-        level = noise.level if known is not None else 0.5 * float(fit.eta[density.noise][0])
+        level = noise.level
+        if noise_variances is None:
+            level = 0.5 * float(fit.eta[density.noise][0])
         slopes = fit.eta[density.slopes]
         slopes = slopes if slopes.size else np.zeros_like(noise.slopes)
         with_tails.append(OutputNoise(level, slopes, density.variances(fit.eta), tails))
@@ -124,16 +126,16 @@ def _of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Fam
 
 def _best_with_tails(
     starts: Sequence[list[FamilyFit]],
-    known: Sequence[Array] | None = None,
+    noise_variances: Sequence[Array] | None = None,
     freedom: float | None = None,
 ) -> tuple[list[FamilyFit], Tails, float]:
     """Return the result of `_with_tails` with the largest bound, of those from several starts."""
-    searches = [_with_tails(start, known, freedom) for start in starts]
+    searches = [_with_tails(start, noise_variances, freedom) for start in starts]
     return max(searches, key=lambda search: search[2])
 
 
 def _with_tails(
-    fits: list[FamilyFit], known: Sequence[Array] | None, freedom: float | None
+    fits: list[FamilyFit], noise_variances: Sequence[Array] | None, freedom: float | None
 ) -> tuple[list[FamilyFit], Tails, float]:
     """Return a fit for each output under Student's t, its factors, and a bound of the log density.
 
@@ -148,8 +150,8 @@ def _with_tails(
         densities = []
         for j, fit in enumerate(fits):
             scaled = replace(fit.density.noise_form, relative=tails.scale)
-            if known is not None:
-                scaled = NoiseForm.known(tails.scale * known[j])
+            if noise_variances is not None:
+                scaled = NoiseForm.of_variances(tails.scale * noise_variances[j])
             densities.append(fit.density.with_noise(scaled))
         return densities
 
@@ -158,10 +160,10 @@ def _with_tails(
         total = np.zeros(len(tails.factors))
         for j, (density, eta) in enumerate(zip(under(tails), etas, strict=True)):
             squares = density.squares(eta)
-            if known is None:
+            if noise_variances is None:
                 total += squares * tails.scale / density.variances(eta)
             else:
-                total += squares / known[j]
+                total += squares / noise_variances[j]
         return total
 
     for turn in range(TAIL_ROUNDS):
@@ -205,7 +207,7 @@ def averaged_tails(
 
     def under(variances: Array) -> list[list[Draw]]:
         """Return the components of each output under known variances, (N, n_out)."""
-        forms = [NoiseForm.known(column) for column in variances.T]
+        forms = [NoiseForm.of_variances(column) for column in variances.T]
         pairs = zip(draws, forms, strict=True)
         return [[(density.with_noise(form), eta) for density, eta in of] for of, form in pairs]
 

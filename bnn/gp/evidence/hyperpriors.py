@@ -78,7 +78,7 @@ def kernel_covariance(
         kernel, X, *scaling, float(y.var()), features=features, hyperpriors=hyperpriors
     )
     seen = X[:, features]
-    at_medians = covariance.kernel(np.array([each.median for each in hyperpriors]))
+    at_medians = covariance.kernel(np.array([hyperprior.median for hyperprior in hyperpriors]))
     check_finite(at_medians, at_medians(seen), seen, seen)
     for parameter, slope in zip(
         open_parameters(kernel), slopes(kernel, at_medians, seen), strict=True
@@ -95,7 +95,7 @@ def _hyperpriors(kernel: sk.Kernel, scales: _Scales) -> list[Hyperprior]:
         if isinstance(field, sk.Kernel):
             hyperpriors += _hyperpriors(field, scales.of_terms(kernel))
     if isinstance(kernel, Kernel):
-        parameters = [each for each in open_parameters(kernel) if each.kernel is kernel]
+        parameters = [p for p in open_parameters(kernel) if p.kernel is kernel]
         hyperpriors += scales.hyperpriors(kernel, parameters)
     return hyperpriors
 
@@ -161,7 +161,7 @@ class _Scales:
         if isinstance(kernel, sk.Exponentiation):
             power /= kernel.exponent
         if isinstance(kernel, sk.Product):
-            sharing = sum(_has_amplitude(each, X) for each in (kernel.k1, kernel.k2))
+            sharing = sum(_has_amplitude(factor, X) for factor in (kernel.k1, kernel.k2))
             power /= max(sharing, 1)
         return _Scales(column, X, sparse, power)
 
@@ -184,7 +184,7 @@ class _Scales:
                     f"its unit, so {needed}"
                 )
             hyperpriors[place] = _number(self._scale(kernel, place, unit))
-        medians = {place: float(np.exp(each.median)) for place, each in hyperpriors.items()}
+        medians = {place: float(np.exp(h.median)) for place, h in hyperpriors.items()}
         shares = contributions(kernel, medians, self._X) if units else {}
         for place, unit in units.items():
             # A term f of k ∝ θ^(2/a) has the slope 2 f / a. Its size shall be that of the output.
@@ -290,7 +290,7 @@ def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:
         periods = -np.log(np.linspace(shortest, longest, count))
         points = np.tile(eta, (count, 1))
         points[:, i] = np.clip(periods, low, high)
-        values = np.array([density.value(each) for each in points])
+        values = np.array([density.value(point) for point in points])
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
         peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
         starts += list(points[peaks[np.argsort(-values[peaks])[:PEAKS]]])

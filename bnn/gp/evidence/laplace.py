@@ -157,7 +157,7 @@ def further_starts(
     points = np.clip(density.centre + away, *density.limits.T)
     groups = points.reshape(restarts, STARTS, len(density.centre))
     further = density.centre + NEAR * away[:near]
-    return [density.centre, *(max(each, key=density.value) for each in groups), *further]
+    return [density.centre, *(max(group, key=density.value) for group in groups), *further]
 
 
 def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> FamilyFit:
@@ -249,7 +249,7 @@ def importance_sample(
     for eta in points:
         of_draw = density.solved(eta)
         solved.append(of_draw if keep_roots else of_draw._replace(root=None))
-    evidences = [each.log_evidence for each in solved]
+    evidences = [solution.log_evidence for solution in solved]
     logs = np.array([e + density.log_prior(eta) for e, eta in zip(evidences, points, strict=True)])
     logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
     total = logsumexp(logs)
@@ -311,7 +311,7 @@ def posterior_draws(
         logs = tempered(sample.logs)
         # log w = τ log p(η | y, family) / q(η) + log p(y | family)
         log_weights.append(logs + evidence)
-        evidences += [each.log_evidence for each in sample.solved]
+        evidences += [solution.log_evidence for solution in sample.solved]
         if places is not None:
             rows = np.zeros((len(logs), 2 * len(places)))
             for s in np.flatnonzero(noticeable(logs)):
@@ -338,13 +338,13 @@ def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Arr
     most = np.array([fit.density.family.most for fit in fits])
     if np.all(most < 1.0):
         return list(log_weights)
-    totals = np.array([logsumexp(each) for each in log_weights])
+    totals = np.array([logsumexp(logs) for logs in log_weights])
     free = logsumexp(totals[most == 1.0])  # of the families without a limit
     lowered = totals.copy()
     # w / (w + w_free) <= most
     odds = most[most < 1.0] / (1.0 - most[most < 1.0])
     lowered[most < 1.0] = np.minimum(totals[most < 1.0], free + np.log(odds))
-    return [each + shift for each, shift in zip(log_weights, lowered - totals, strict=True)]
+    return [logs + shift for logs, shift in zip(log_weights, lowered - totals, strict=True)]
 
 
 def _number_of_draws(n_data: int) -> int:

@@ -120,12 +120,12 @@ def estimated_model(
         outputs = np.arange(y.shape[1])
     elif form is not None and form.model is not None:  # y - m(X) varies, which `detrended` checks
         outputs = np.arange(y.shape[1])
-    kind, known = _kind_or_noise(noise, X, y, data_noise, len(outputs))
+    kind, known_noise = _kind_or_noise(noise, X, y, data_noise, len(outputs))
     if not len(outputs):
         joint = prior_with_constants(None, outputs, X, y, constant_deviation)
         rounding = noise_with_constants(None, outputs, y)
-        return Model(joint, rounding if known is None else known, None)
-    variances = None if known is None else _variances(known, X, y.shape[1], data_noise)
+        return Model(joint, rounding if known_noise is None else known_noise, None)
+    variances = None if known_noise is None else _variances(known_noise, X, y.shape[1], data_noise)
     options: dict[str, Any] = {"form": form, "prior": prior, "data_noise": data_noise}
     searches = []
     for j in outputs.tolist():
@@ -135,13 +135,13 @@ def estimated_model(
         searches.append(OutputSearch(data, families, kind, of_output, restarts))
     n_data = len(X) if most_rows is None else min(len(X), most_rows)
     most = None if estimate == "map" else most_components(COMPONENTS, n_data, y.shape[1])
-    _fit_all(searches, kind, known, most)
+    _fit_all(searches, kind, known_noise, most)
     for search in searches if prior is not None else ():
         logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
         if search.data.covariance is not None and logs.size:
             warn_of_far(search.data.covariance, logs, stacklevel=5)
     components = components_of_prior(searches, X.shape[1], prior)
-    estimated: Any = noise_of(searches, kind) if known is None else known
+    estimated: Any = noise_of(searches, kind) if known_noise is None else known_noise
     if estimate == "map":
         return Model(components[0], estimated, None)
     weights = [prior_weights(search.weights, search.evidences) for search in searches]
@@ -164,10 +164,10 @@ def estimated_model(
             variances = variances * tails.scale[:, None]
         mixture = _given_all_rows(searches, mixture, variances, X, columns)
     # Factors under known noise come from one fit, so `factors_of` finds those of all components.
-    factors = None if tails is None or known is not None else tails.factors
+    factors = None if tails is None or known_noise is not None else tails.factors
     if len(outputs) < y.shape[1]:
         mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
-        if known is None:
+        if known_noise is None:
             estimated = noise_with_constants(estimated, outputs, y)
     return Model(mixture, estimated, factors)
 
@@ -201,9 +201,9 @@ def _kind_or_noise(
         if noise.df != np.inf:
             return "student_t", noise
         noise = noise.noise
-    known = without_zeros(noise, y)
-    checked_noise(known, n_in, n_out)
-    return None, known
+    known_noise = without_zeros(noise, y)
+    checked_noise(known_noise, n_in, n_out)
+    return None, known_noise
 
 
 def _variances(
@@ -224,7 +224,7 @@ def _families(data: OutputData, flat: bool) -> list[Family]:
 def _fit_all(
     searches: Sequence[OutputSearch],
     kind: str | None,
-    known: Noise | StudentNoise | None,
+    known_noise: Noise | StudentNoise | None,
     most: int | None,
 ) -> None:
     """Go through the stages of the search for all outputs.
@@ -232,10 +232,10 @@ def _fit_all(
     Args:
         searches: The search for each output.
         kind: As for `OutputSearch`.
-        known: The noise if it is known.
+        known_noise: The noise if it is known.
         most: Number of components; None takes the most probable hyper-parameters.
     """
-    estimated = known is None
+    estimated = known_noise is None
     heavy = kind == "student_t" or (kind is None and estimated)
     steps = sum(search.steps for search in searches)
     most_rows = max(len(search.data.rows) for search in searches)
@@ -249,7 +249,7 @@ def _fit_all(
             bests = [search.best for search in searches]
             noises = [search.noise for search in searches]
             sizes = None if estimated else [noise.variances for noise in noises]
-            freedom = known.df if isinstance(known, StudentNoise) else None
+            freedom = known_noise.df if isinstance(known_noise, StudentNoise) else None
             always = kind is not None
             seed = searches[0].data.seed
             bests, noises = student_noise(bests, noises, always, sizes, freedom, seed)

@@ -215,6 +215,6 @@ def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
     """
     u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
     scaled = y / np.sqrt(np.mean(y**2, axis=0))
-    by_outputs = [np.linalg.norm(scaled.T @ each, axis=0) for each in (u, u**2)]
+    by_outputs = [np.linalg.norm(scaled.T @ columns, axis=0) for columns in (u, u**2)]
     keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
     return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])

@@ -47,8 +47,8 @@ class OutputSearch:
         families: The families that are tried.
         kind: "gaussian", "constant", "heteroscedastic" or "student_t"; None for any kind, or if
             Gaussian noise is known.
-        known: Variances of the noise at the data, (n,), relative to that of the output; None
-            estimates them.
+        noise_variances: Variances of the noise at the data, (n,), relative to that of the output;
+            None estimates them.
         restarts: Number of random starts of a search.
 
     Attributes:
@@ -74,14 +74,14 @@ class OutputSearch:
         data: OutputData,
         families: Sequence[Family],
         kind: str | None,
-        known: Array | None,
+        noise_variances: Array | None,
         restarts: int,
     ) -> None:
         self.data = data
         self.steps = len(families) + STAGES
         self._families = families
         self._kind = kind
-        self._known = known
+        self._noise_variances = noise_variances
         self._restarts = restarts
         self._basis = data.basis.values[:, data.inputs]
 
@@ -97,9 +97,9 @@ class OutputSearch:
 
     def _fit_noise(self) -> None:
         """Estimate Gaussian noise, unless it is known, under the likely families."""
-        if self._known is not None:
+        if self._noise_variances is not None:
             self.best = max(self.fits, key=_log_evidence)
-            self.noise = OutputNoise(0.0, np.zeros(self._basis.shape[1]), self._known)
+            self.noise = OutputNoise(0.0, np.zeros(self._basis.shape[1]), self._noise_variances)
             return
         both = _likely(self.fits + self._with_small_noise())
         self.best, self.noise = _gaussian_noise(both, self._basis, self._kind, self.data.seed)
@@ -111,8 +111,8 @@ class OutputSearch:
         seed = data.seed
         fits: list[FamilyFit] = []
         noise = NoiseForm.constant(data.relative, data.known_variances)
-        if self._known is not None:
-            noise = NoiseForm.known(self._known)
+        if self._noise_variances is not None:
+            noise = NoiseForm.of_variances(self._noise_variances)
         for family in self._families:
             density = FamilyDensity(family, data.u, data.y, noise, data.covariance)
             if data.kernel_given:
@@ -153,7 +153,7 @@ class OutputSearch:
     def fit_again(self) -> None:
         """Fit the likely families again under the noise that was estimated."""
         others = [fit for fit in self.fits if fit.density.family != self.best.density.family]
-        noise = NoiseForm.known(self.noise.variances)
+        noise = NoiseForm.of_variances(self.noise.variances)
         refits = []
         for fit in [self.best, *others]:
             density = fit.density.with_noise(noise)

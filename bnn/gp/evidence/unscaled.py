@@ -37,7 +37,7 @@ def components_of_prior(
     components = list(zip(*(_kernels(search, n_in) for search in searches), strict=True))
     n_out = len(searches)
     if prior is not None:
-        kernels = [each if n_out > 1 else each[0] for each in components]
+        kernels = [of_outputs if n_out > 1 else of_outputs[0] for of_outputs in components]
         return [replace(prior, kernel=kernel) for kernel in kernels]
     means: Sequence[Any] = [_mean(searches, n_in)] * len(components)
     if isinstance(means[0], ProcessModel):
@@ -45,7 +45,9 @@ def components_of_prior(
         means = [MultipleMean(means[0], row) for row in zip(*factors, strict=True)]
     features = _features(searches, n_in)
     pairs = zip(means, components, strict=True)
-    return [GaussianProcessPrior(mean, list(each), n_out, features) for mean, each in pairs]
+    return [
+        GaussianProcessPrior(mean, list(of_outputs), n_out, features) for mean, of_outputs in pairs
+    ]
 
 
 def _mean(searches: Sequence[OutputSearch], n_in: int) -> Any:
@@ -63,7 +65,7 @@ def _features(searches: Sequence[OutputSearch], n_in: int) -> Any:
     if searches[0].data.mean_given:  # these kernels use all inputs
         return None
     features = [search.data.inputs.tolist() for search in searches]
-    if any(each != features[0] for each in features):
+    if any(indices != features[0] for indices in features):
         return features
     return None if features[0] == list(range(n_in)) else features[0]
 

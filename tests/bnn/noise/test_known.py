@@ -86,7 +86,7 @@ def test_the_gradient_of_the_evidence_beside_known_noise():
     np.testing.assert_allclose(density(eta)[1], differences, rtol=1e-6, atol=1e-5)
     noise = relative * density.unit_variances(eta) + known
     np.testing.assert_allclose(density.variances(eta), noise)
-    under_known = density.with_noise(NoiseForm.known(noise))
+    under_known = density.with_noise(NoiseForm.of_variances(noise))
     assert density.log_evidence(eta) == pytest.approx(under_known.log_evidence(eta[:3]))
 
 

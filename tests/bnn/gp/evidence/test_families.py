@@ -32,7 +32,9 @@ CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), KNOWN)]
 
 def density(family, basis, trend=None):
     sizes = RNG.uniform(0.1, 0.3, 25)
-    noise = NoiseForm.known(sizes) if basis is None else NoiseForm(np.zeros(25), sizes, basis)
+    noise = (
+        NoiseForm.of_variances(sizes) if basis is None else NoiseForm(np.zeros(25), sizes, basis)
+    )
     return FamilyDensity(family, U, Y, noise, trend)
 
 
@@ -87,7 +89,8 @@ def test_expected_squares_include_the_nugget_of_noise_that_is_too_small():
     variance = made.kernel(eta, np.zeros(3), np.ones(3), 1.0).diag(U).max()
     nugget = 4.0 * 25 * np.finfo(float).eps * variance
     small, enough = (
-        made.with_noise(NoiseForm.known(np.full(25, size))) for size in (1e-3 * nugget, nugget)
+        made.with_noise(NoiseForm.of_variances(np.full(25, size)))
+        for size in (1e-3 * nugget, nugget)
     )
     np.testing.assert_allclose(small.squares(eta), enough.squares(eta), rtol=1e-3)
 
@@ -100,7 +103,7 @@ def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
     """
     u = np.random.default_rng(0).uniform(size=(8000, n_inputs))
     made = FamilyDensity(
-        Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], NoiseForm.known(np.ones(30))
+        Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], NoiseForm.of_variances(np.ones(30))
     )
     scales = np.exp(made.centre[made.parts[0][1]])
     squares = np.sum(((u[::2] - u[1::2]) / scales) ** 2, axis=1)
