@@ -82,11 +82,11 @@ def law(
         >>> from fe_data import Isotropic, Material, law
         >>> from fe_data.composite.laws import deviator, pressure_stress, von_mises
         >>> @law(
-        ...     "perzyna",
+        ...     "bingham",
         ...     parameters={"yield_stress_MPa": (0.001, 1e6), "viscosity_MPa_s": (0.0, 1e12)},
         ...     state={"plastic_strain": 6, "p": 0},
         ... )
-        ... def perzyna(strain, state, material):
+        ... def bingham(strain, state, material):
         ...     trial = 2 * material.shear * (deviator(strain) - state["plastic_strain"])
         ...     q = von_mises(trial)
         ...     resistance = 3 * material.shear + material.viscosity_MPa_s / material.dt
@@ -96,8 +96,8 @@ def law(
         ...     plastic_strain = state["plastic_strain"] + dp * flow
         ...     return stress, {"plastic_strain": plastic_strain, "p": state["p"] + dp}
         >>> creeping = {"yield_stress_MPa": 20.0, "viscosity_MPa_s": 1e4}
-        >>> Material(Isotropic(3.0, 0.35), law="perzyna", parameters=creeping).law
-        'perzyna'
+        >>> Material(Isotropic(3.0, 0.35), law="bingham", parameters=creeping).law
+        'bingham'
     """
     require_kind("name", name, str)
     require_kind("parameters", parameters, Mapping)
