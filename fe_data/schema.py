@@ -318,7 +318,7 @@ OUTPUTS = (
         digits=4,
         absolute=True,
     ),
-    # Strengths of a material whose fibres debond, which `generate` adds with strengths.
+    # Strengths of a material that can break, which `generate` adds with strengths.
     Output(
         name="transverse_tension_MPa",
         unit="MPa",

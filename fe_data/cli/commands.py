@@ -384,7 +384,7 @@ def envelope(
     out: Out,
     points: Annotated[
         int, Integer(help="directions of stress, from transverse tension to compression")
-    ] = 8,
+    ] = 9,
     replicates: Annotated[int, Integer(help="random microstructures per direction")] = 3,
     seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
     n_fibres: options.NFibres = Settings.n_fibres,

@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from fe_data.cli.options import require_writable
 from fe_data.composite.materials import Phases
+from fe_data.composite.rve import DROPS
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
 from fe_data.geometry.spacing import require_packable
 from fe_data.progress import shown
-from fe_data.settings import MAX_SEED, Settings, require_integer
+from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
 from safe_files import writing
 from safe_files.writing import replacing, require_own, write_atomic
 
@@ -59,6 +60,7 @@ def write_envelope(
     require_integer("points", points, _FEWEST, _MOST)
     require_integer("replicates", replicates, 1, _MOST_REPLICATES)
     require_integer("seed", seed, 0, MAX_SEED - replicates + 1)
+    require_between("drop", drop, *DROPS)
     require_packable(vf, settings.n_fibres, settings.min_spacing)
     count = cpu_count() if jobs is None else require_integer("jobs", jobs, 1, 1024)
     out.mkdir(parents=True, exist_ok=True)

@@ -128,8 +128,8 @@ Material = Annotated[
 Drop = Annotated[
     float,
     Number(
-        help="if fibres can debond, the path ends when the mean stress has fallen by this share "
-        "below its peak [-]"
+        help="if the material can break, the path ends when the mean stress has fallen by this "
+        "share below its peak [-]"
     ),
 ]
 Interphase = Annotated[

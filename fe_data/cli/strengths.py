@@ -7,6 +7,7 @@ from joblib import Parallel, cpu_count, delayed
 from fe_data.cli.options import require_writable
 from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.materials import Phases
+from fe_data.composite.rve import DROPS
 from fe_data.composite.strengths import (
     SampledStrength,
     sample_strength,
@@ -15,7 +16,7 @@ from fe_data.composite.strengths import (
 )
 from fe_data.geometry.spacing import require_packable
 from fe_data.progress import shown
-from fe_data.settings import MAX_SEED, Settings, require_integer
+from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
 from safe_files.writing import require_own, write_atomic
 
 BEGINNING = b"loading,seed,strength_MPa"  # of a result file, which may be replaced
@@ -36,7 +37,7 @@ def print_strengths(
     """Simulate strengths of random microstructures, and write them to a file.
 
     Args:
-        phases: Materials with an interface.
+        phases: Materials that can break.
         names: Names of strengths; None for all.
         vf: Volume fraction of the fibres.
         seed: Seed of the first microstructure.
@@ -55,6 +56,7 @@ def print_strengths(
         strength_loading(name)
     require_integer("replicates", replicates, 1, _MOST)
     require_integer("seed", seed, 0, MAX_SEED - replicates + 1)
+    require_between("drop", drop, *DROPS)
     require_packable(vf, settings.n_fibres, settings.min_spacing)
     count = cpu_count() if jobs is None else require_integer("jobs", jobs, 1, 1024)
     if out is not None:

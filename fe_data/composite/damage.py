@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fe_data.arrays import Floats, Short
+from fe_data.errors import MeshError
 from fe_data.settings import require_between
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Damage(Short):
     def __post_init__(self) -> None:
         for name, allowed in BOUNDS.items():
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name != "fibre_diameter_um":
                 object.__setattr__(self, name, require_between(name, value, *allowed))
 
 
@@ -90,7 +91,7 @@ class Softening(Short):
         slope: (m,) decrease of the stress per strain of an element, σ_0² / 2g [MPa].
 
     Raises:
-        ValueError: If an element is too large for the fracture energy, so that its stress would
+        MeshError: If an element is too large for the fracture energy, so that its stress would
             fall faster than it can unload.
     """
 
@@ -112,7 +113,7 @@ class Softening(Short):
         self.capacity = 1e-3 * damage.fracture_energy_J_m2 / widths - self.stored
         if (self.capacity <= 0).any():
             widest = float(widths.max())
-            raise ValueError(
+            raise MeshError(
                 f"{name}: fracture_energy_J_m2 = {damage.fracture_energy_J_m2:g} is too small for "
                 f"elements of {1e3 * widest:.3g} µm and a stress of {stress:.4g} MPa at the onset: "
                 f"it must be above {1e3 * widest * self.stored:.3g}, or the resolution finer"

@@ -85,7 +85,7 @@ class Interface(Short):
     def __post_init__(self) -> None:
         for name, allowed in BOUNDS.items():
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name != "stiffness_N_mm3":
                 object.__setattr__(self, name, require_between(name, value, *allowed))
 
     def stiffness(self, matrix_modulus_GPa: float) -> float:

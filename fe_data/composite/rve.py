@@ -31,7 +31,7 @@ from fe_data.sparse.compilation import timed
 _FINENESS = 1.5
 _FINENESS_CUT = 1.0  # if fibres can debond
 DROP = 0.2  # default share of its peak by which the mean stress falls until a path ends
-_DROP = (0.01, 1.0)
+DROPS = (0.01, 1.0)  # smallest and largest share
 _FALLEN = 0.01  # share by which the mean stress must fall for a peak to be a strength
 
 
@@ -260,7 +260,7 @@ def solve_composite(
     require_kind("partial", partial, bool)
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
-    require_between("drop", drop, *_DROP)
+    require_between("drop", drop, *DROPS)
     if phases.can_soften and not len(microstructure.radii):
         raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     seconds = {"compilation": 0.0}

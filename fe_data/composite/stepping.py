@@ -317,6 +317,8 @@ class IncrementalCell(IncrementalProblem):
         responses = self._evaluate(self.x, at.temperature, dt or 1.0, self._before)
         lost = {}
         for phase in self.cell.inelastic:
+            if phase.name in self.softening:  # its elements are meant to lose ellipticity
+                continue
             weights = phase.weights.ravel()
             tangent = responses[phase.name].tangent()
             share = float(weights @ ~is_elliptic(tangent) / weights.sum())

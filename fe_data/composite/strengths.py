@@ -1,4 +1,4 @@
-"""Strengths of a composite whose fibres debond, over random microstructures."""
+"""Strengths of a composite that can break, over random microstructures."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def sample_strength(
     """Simulate one random microstructure until it breaks.
 
     Args:
-        phases: Materials with an interface.
+        phases: Materials with an interface or damage.
         name: One of `STRENGTHS`.
         vf: Volume fraction of the fibres.
         seed: Seed of the microstructure.
@@ -57,7 +57,7 @@ def sample_strength(
         The strength, or the reason why there is none.
 
     Raises:
-        ValueError: If the phases have no interface, or an argument is out of range.
+        ValueError: If no phase can break, or an argument is out of range.
     """
     return _sample(phases, name, strength_loading(name), vf, seed, settings, drop)
 
@@ -165,7 +165,7 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
     """Return the strength of a microstructure.
 
     Args:
-        phases: Materials with an interface.
+        phases: Materials with an interface or damage.
         fibres: Microstructure.
         name: One of `STRENGTHS`.
         settings: Resolution and tolerance.
@@ -192,8 +192,9 @@ def strength_table(samples: list[SampledStrength]) -> str:
         Lines of the table.
     """
     lines = [
-        f"{'':<24}{'mean':>9}{'std':>9}{'5 %':>9}{'strain':>10}{'debonded':>10}   RVEs",
-        f"{'':<24}{'MPa':>9}{'MPa':>9}{'MPa':>9}{'-':>10}{'-':>10}",
+        f"{'':<24}{'mean':>9}{'std':>9}{'5 %':>9}{'strain':>10}{'debonded':>10}{'damaged':>10}"
+        "   RVEs",
+        f"{'':<24}{'MPa':>9}{'MPa':>9}{'MPa':>9}{'-':>10}{'-':>10}{'-':>10}",
     ]
     for name in dict.fromkeys(sample.loading for sample in samples):
         of_loading = [sample for sample in samples if sample.loading == name]
@@ -201,16 +202,17 @@ def strength_table(samples: list[SampledStrength]) -> str:
         strengths = [sample.strength for sample in reached if sample.strength]
         count = f"{len(strengths)} of {len(of_loading)}"
         if not strengths:
-            lines.append(f"{name:<24}{'not reached':>27}{'':>29}   {count}")
+            lines.append(f"{name:<24}{'not reached':>27}{'':>39}   {count}")
             continue
         values = np.array([strength.strength_MPa for strength in strengths])
         spread = f"{values.std(ddof=1):9.2f}" if len(values) > 1 else f"{'-':>9}"
         strain = np.mean([strength.strain_at_strength for strength in strengths])
         debonded = np.mean([strength.debonded_fraction for strength in strengths])
+        damaged = np.mean([strength.damaged_area for strength in strengths])
         quantile = np.quantile(values, _QUANTILE)
         lines.append(
             f"{name:<24}{values.mean():9.2f}{spread}{quantile:9.2f}{strain:10.5f}{debonded:10.3f}"
-            f"   {count}"
+            f"{damaged:10.3f}   {count}"
         )
     return "\n".join(lines)
 

@@ -35,16 +35,19 @@ _PLANE = 4  # number of components in plane strain
 _YIELDED = "yielded_fraction"
 # Scalars of a history, and their columns
 _OF_PATHS = {"temperature": "temperature_K", "time": "time_s"}
-_OF_INTERFACES = {
+_OF_BREAKING = {
     "damaged_fraction": "damaged_fraction",
     "debonded_fraction": "debonded_fraction",
     "external_work": "external_work_MPa",
     "work_on_phases": "work_on_phases_MPa",
     "interface_energy": "interface_energy_MPa",
     "debonding_energy": "debonding_energy_MPa",
+    "damaged_area": "damaged_area",
+    "broken_area": "broken_area",
+    "softening_energy": "softening_energy_MPa",
     "viscous_energy": "viscous_energy_MPa",
 }
-_NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_INTERFACES}
+_NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_BREAKING}
 _ALL_COLUMNS = (
     *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in ALL_AXES),
     *_NUMBERS.values(),
@@ -306,7 +309,7 @@ def _of_one_rve(path: Path) -> Curves:
     try:
         stored = content["history"]
         needed = [*_UNITS, _YIELDED, *(_OF_PATHS if "time" in stored else ())]
-        needed += _OF_INTERFACES if "debonding_energy" in stored else ()
+        needed += [name for name in _OF_BREAKING if name in stored]
         history = {name: np.array(stored[name], float) for name in needed}
     except (ValueError, TypeError, KeyError):
         raise foreign from None

@@ -21,7 +21,7 @@ def test_every_question_has_an_answer_in_at_most_three_sentences_about_the_full_
     answers = [text for text in texts if text.startswith(ANSWER)]
     assert len(asked) == len(answers) > 1
     assert all("the full run" in text.lower() for text in answers)
-    assert all(text.removeprefix(ANSWER).count(". ") <= 3 for text in answers)  # after a "Yes."
+    assert all(text.removeprefix(ANSWER).removeprefix("Yes. ").count(". ") <= 2 for text in answers)
 
 
 def test_ablation():

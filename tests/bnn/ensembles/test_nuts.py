@@ -77,7 +77,8 @@ def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
 
 
 @pytest.mark.parametrize(
-    ("regulariser", "optimiser"), [("low_rank", "adam"), ("factorised", "gauss_newton")]
+    ("regulariser", "optimiser"),
+    [("low_rank", "adam"), ("probabilistic_pca", "gauss_newton"), ("factorised", "gauss_newton")],
 )
 def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     """Mean within 0.35 standard deviations and standard deviations within 20 %, on average.

@@ -13,12 +13,14 @@ from fe_data import (
     Loading,
     Material,
     MaterialPoint,
+    MeshError,
     Microstructure,
     Phases,
     TransverselyIsotropic,
     VolumeFraction,
     YieldStress,
     law,
+    load_curves,
     load_phases,
     named_phases,
     solve_composite,
@@ -224,6 +226,8 @@ def test_a_file_has_damage(tmp_path):
         (", fibre_diameter_um: 14.0", "", r"matrix\.damage: fibre_diameter_um is missing"),
         ("onset: 0.05", "onset: -1", r"matrix\.damage: onset = -1 is out of range: allowed is \[0"),
         ("energy_J_m2: 20.0", "energy_J_m2: 0", r"matrix\.damage: fracture_energy_J_m2 = 0"),
+        ("energy_J_m2: 20.0", "energy_J_m2:", r"matrix\.damage: fracture_energy_J_m2 = None"),
+        ("onset: 0.05", "onset: ", r"matrix\.damage: onset = None"),
         ("14.0}", "0}", r"matrix\.damage: fibre_diameter_um = 0 is out of range"),
         ("14.0}", "14.0, exponent: 1}", r"matrix\.damage: exponent is unknown"),
         (
@@ -253,6 +257,9 @@ def test_the_command_shows_what_has_broken(tmp_path, capsys):
     assert "interfaces" not in printed
     assert 'Name="damage"' in (tmp_path / "one" / "fields.xdmf").read_text()
     assert not (tmp_path / "one" / "interfaces.xdmf").exists()
+    curve = load_curves(tmp_path / "one")
+    assert curve.histories[0]["softening_energy"][-1] > 0
+    assert {"damaged_area", "broken_area", "external_work_MPa"} <= {*curve.to_pandas()}
 
 
 def test_diameters_must_agree():
@@ -270,7 +277,7 @@ def test_a_fracture_energy_too_small_for_the_elements_is_refused():
     brittle = Phases(damaged("j2", energy=0.5), Material(Isotropic(70.0, 0.2)))
     pull = Loading((0.01, None, None), increments=2)
     small = "matrix: fracture_energy_J_m2 = 0.5 is too small"
-    with pytest.raises(ValueError, match=small) as error:
+    with pytest.raises(MeshError, match=small) as error:
         solve_composite(brittle, FIBRE, pull, resolution=3.0, silent=True)
     least = float(str(error.value).split("above ")[1].split(",")[0])
     enough = brittle.with_fields({"matrix.damage.fracture_energy_J_m2": 1.01 * least})
