@@ -3,12 +3,38 @@
 import ast
 import re
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
 from docs.prose import ROOT, cells
 
 TUTORIALS = sorted((ROOT / "notebooks" / "tutorials").glob("*.ipynb"))
+# What a tutorial prints, and what must hold for these numbers
+PRINTED = [
+    (
+        "from_a_table",
+        r"RMSE ([\d.]+) GPa, range.*\ninside the 95 % band: ([\d.]+)\n.*band: ([\d.]+) of 100.*\n"
+        r"RMSE ([\d.]+) GPa\ninside the 95 % band: ([\d.]+)\n"
+        r"Gaussian noise: RMSE ([\d.]+) GPa\nheavy-tailed noise: RMSE ([\d.]+) GPa",
+        lambda error, inside, crossed, far, inside_far, gaussian, robust: (
+            error < 0.5
+            and min(inside, crossed, inside_far) > 0.9
+            and far > error
+            and robust < 0.2 * gaussian
+        ),
+    ),
+    (
+        "knowledge_as_a_prior",
+        r"RMSE ([\d.]+) GPa\n.*: ([\d.]+)\np = ([\d.]+)\nRMSE ([\d.]+) GPa\n.*: ([\d.]+)\n"
+        r"p = ([\d.]+)\nRMSE ([\d.]+) GPa\n.*: ([\d.]+)",
+        lambda without, covered, p, informed, covers, p_wrong, corrected, inside: (
+            max(informed, corrected) < 0.5 * without
+            and min(covered, covers, inside) > 0.9
+            and p_wrong < 0.05 < p
+        ),
+    ),
+]
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
@@ -42,3 +68,21 @@ def test_the_site_executes_the_tutorials_and_lists_them_behind_the_start():
     settings = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
     assert 'nb_execution_mode = "force"' in settings
     assert "nb_execution_excludepatterns = NOTEBOOKS\n" in re.sub(r" +#.*", "", settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "printed", "holds"), PRINTED, ids=["table", "knowledge"])
+def test_numbers_of_a_tutorial_are_as_its_words_say(
+    name, printed, holds, tmp_path, monkeypatch, capsys
+):
+    """The order of the numbers in what the cells print is that of the notebook."""
+    monkeypatch.chdir(tmp_path)
+    notebook = nbformat.read(ROOT / "notebooks" / "tutorials" / f"{name}.ipynb", as_version=4)
+    variables = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, name, "exec"), variables)
+    plt.close("all")
+    numbers = re.search(printed, capsys.readouterr().out)
+    assert numbers
+    assert holds(*map(float, numbers.groups()))
