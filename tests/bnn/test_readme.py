@@ -59,7 +59,8 @@ def test_networks_are_near_the_posterior_at_inputs_that_are_given(function, rati
         for model in (names["near"], box.fit(*data))
     )
     print(f"means are off by {near:.2f}, and by {far:.2f} with points of the box")
-    assert near < 0.2
+    # The mean of 30 draws of the exact posterior would be off by 1 / √30 = 0.18.
+    assert near < 1.5 / np.sqrt(30)
     assert far < 0.7
     assert far > ratio * near
 
