@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from figures.style import STYLE, WIDTH
-from studies.strength_scatter.simulation import INPUTS
+from studies.strength_scatter.simulation import INPUTS, VF
 from studies.strength_scatter.summary import Prediction, Study
 
 Z90 = stats.norm.ppf(0.95)  # half width of a 90 % interval in standard deviations
@@ -68,7 +68,7 @@ def _by_size(axes: Axes, study: Study) -> None:
     axes.set_xticks(list(strengths), list(map(str, strengths)))
     axes.set_xticks([], minor=True)
     axes.set(xlabel="number of fibres in the RVE", ylabel="strength [MPa]")
-    axes.set_title("equal inputs, $v_f$ = 0.5")
+    axes.set_title(f"equal inputs, $v_f$ = {VF:g}")
     axes.legend(loc="upper right")
 
 
