@@ -249,10 +249,6 @@ SENTENCES = {
         ],
     },
     VERDICTS: {
-        "In distribution the RMSE of these six simulations": [
-            "04@authors rows/published/{ind25,ind50,ind100}_anchored/rmse/mean .3",
-            "04b@rebuilt rows/published/{ind25,ind50,ind100}_anchored/rmse ±3",
-        ],
         "Correlations matter more than tails for priors A, B and D": [
             "01 distances/published/C/{low_rank,factorised}/width/mean .2",
             "01 distances/published/{B,D}/{low_rank,factorised}/covariance/mean .2",
