@@ -77,4 +77,4 @@ def print_strengths(
             columns, rows = strength_rows(samples)
             text = "\n".join(",".join(row) for row in [columns, *rows])
             write_atomic(out, f"{text}\n".encode(), BEGINNING)
-    return samples, strength_table(samples)
+    return samples, strength_table(samples, phases.measured)

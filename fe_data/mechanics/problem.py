@@ -24,6 +24,7 @@ from fe_data.mechanics.properties import moduli
 from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
+from fe_data.sparse.symbolic import place_of
 
 
 class State(Short):
@@ -286,7 +287,7 @@ def _places(dofs: Ints, indptr: Ints, indices: Ints) -> Ints:
             for j in range(i, k, 2):  # rows i and i + 1 of a node have the same columns
                 low = min(dofs[e, i], dofs[e, j])
                 high = max(dofs[e, i], dofs[e, j])
-                column = np.searchsorted(indices[indptr[low] : indptr[low + 1]], high)
+                column = place_of(high, indices, indptr[low], indptr[low + 1]) - indptr[low]
                 for r in range(i, i + 2):
                     for s in range(max(r, j), j + 2):
                         a = min(dofs[e, r], dofs[e, s])

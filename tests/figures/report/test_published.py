@@ -103,7 +103,7 @@ def test_the_scatter_of_the_microstructure_is_that_of_both_published_studies():
         assumed = 100 * np.array(NOISE_COV)
         ratios += list([cell["mean"] for cell in theirs] / assumed)
     words = f"{min(ratios):.2f} to {max(ratios):.2f} of the assumed"
-    quoted(VERDICTS, "But the paper assumes a larger noise", words)
+    quoted(VERDICTS, "The paper assumes a larger noise", words)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
