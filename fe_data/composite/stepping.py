@@ -13,8 +13,8 @@ from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.softening import DamagedResponse, Softening
+from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
-from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
     from fe_data.composite.material_points import Response

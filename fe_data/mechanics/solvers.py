@@ -12,13 +12,14 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
+from fe_data.incremental_problem import IncrementalProblem
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
 from fe_data.mechanics.results import Fields
-from fe_data.path_following import EquilibriumPath, IncrementalProblem, follow
+from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
 from fe_data.settings import PaperPhases
 

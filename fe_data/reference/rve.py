@@ -24,8 +24,8 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
+from fe_data.incremental_problem import Averages, PlaneStrainProblem, Residual
 from fe_data.loading import Segment
-from fe_data.path_following import Averages, PlaneStrainProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
 
