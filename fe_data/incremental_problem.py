@@ -122,7 +122,7 @@ class IncrementalProblem(Short, ABC):
 
     @abstractmethod
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium: a row of `EquilibriumPath.history`."""
+        """Return volume averages at the last equilibrium: a row of `EquilibriumPath.history`."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -153,7 +153,7 @@ class PlaneStrainProblem(IncrementalProblem):
         return None
 
     def load(self, t: float) -> Floats:
-        """Mean strains xx, yy, xy at fraction t, or stresses of free components."""
+        """Return the mean strains xx, yy, xy at fraction t, or stresses of free components."""
         return np.asarray(self.start + t * self.way)
 
     def prescribe(self, x: Floats, t: float) -> None:

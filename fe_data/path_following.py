@@ -197,12 +197,12 @@ class Follower(Short):
         return min(_DAMPING_BOUNDS[1], max(_DAMPING_BOUNDS[0], damping))
 
     def _relative(self, residual: Residual) -> float:
-        """Residual relative to the mean stress."""
+        """Return the residual relative to the mean stress."""
         least = _LEAST_SCALE * max(self.largest_stress, residual.held)
         return float(residual.imbalance / (max(residual.stress, least) + 1e-12))
 
     def _diverges(self) -> bool:
-        """Whether the residuals of the last step do not lead to an equilibrium."""
+        """Return whether the residuals of the last step do not lead to an equilibrium."""
         first, last = self.residuals[0], self.residuals[-1]
         if not np.isfinite(last) or last > _DIVERGED * first:
             return True
@@ -342,7 +342,7 @@ def advance(
 
 
 def _factor(error: float) -> float:
-    """Length of the next step relative to the last one, which had this error."""
+    """Return the length of the next step relative to the last one, which had this error."""
     wanted = _SAFETY / math.sqrt(error) if error else math.inf
     return min(_LARGEST_FACTOR, max(_LEAST_FACTOR, wanted))
 

@@ -76,7 +76,7 @@ def _write_rows(samples: list[EnvelopePoint], out: Path) -> None:
 
 
 def _means(samples: list[EnvelopePoint]) -> dict[str, list[Any]]:
-    """Means and standard deviations of each direction over the points that were reached."""
+    """Return means and standard deviations of each direction over the points that were reached."""
     columns: dict[str, list[Any]] = {"angle_deg": [], "reached": []}
     names = ("transverse_MPa", "shear_MPa")
     for name in names:
@@ -94,7 +94,7 @@ def _means(samples: list[EnvelopePoint]) -> dict[str, list[Any]]:
 
 
 def _table(means: dict[str, list[Any]]) -> str:
-    """Table of the means, one line per direction."""
+    """Return the table of the means, one line per direction."""
     lines = [f"{'angle':>7}{'transverse':>13}{'shear':>10}   RVEs"]
     lines.append(f"{'deg':>7}{'MPa':>13}{'MPa':>10}")
     names = ("angle_deg", "transverse_MPa", "shear_MPa", "reached")

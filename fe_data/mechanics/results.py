@@ -124,7 +124,7 @@ class SolvedRVE(Protocol):
         """What ended the path early; None if the path is complete."""
 
     def result(self) -> RVEResult:
-        """Averages and properties, without the fields."""
+        """Return the averages and properties, without the fields."""
 
 
 def result_of(
