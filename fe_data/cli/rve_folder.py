@@ -311,7 +311,7 @@ def _heading(
     seed: int | None,
     solver: SolverName | tuple[str, Phases],
 ) -> str:
-    """Return the heading of the figure: material or inputs, other laws than the default, and seed."""
+    """Return the heading of the figure: material or inputs, laws other than default, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
     parts = [solver[0]] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
