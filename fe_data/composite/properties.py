@@ -1,8 +1,8 @@
 """Simulate an RVE of given phases by the general solver, with the results of the fast solver.
 
-Inputs and outputs are as in `schema`, so that tables, records, figures and files of fields are the
-same for both solvers. Of the inputs only the volume fraction is used; the phases determine the
-others.
+Inputs and outputs are as in `schema`, so that tables, records, figures and files of fields have the
+form of those of the fast solver. Of the inputs only the volume fraction is used; the phases
+determine the others.
 """
 
 import dataclasses

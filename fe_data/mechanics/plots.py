@@ -27,7 +27,7 @@ _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the R
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
 _DAMAGE = "inferno_r"  # colours of damage
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
-_DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
+_DEGREES = {3: 2, 6: 4}  # of integration rules by their number of points: fast, general
 
 
 def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:

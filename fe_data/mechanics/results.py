@@ -1,4 +1,4 @@
-"""What both solvers return for a solved RVE."""
+"""What the fast and the general solver return for a solved RVE."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The two solvers of a meshed RVE, and the fields that they compute.
+"""The solvers of the paper's two phases, compiled and in UFL, and the fields that they compute.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
 UFL (`fe_data.reference`).
