@@ -13,8 +13,8 @@ from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.softening import DamagedResponse, Softening
+from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
-from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
     from fe_data.composite.material_points import Response
@@ -361,7 +361,7 @@ class IncrementalCell(IncrementalProblem):
             self.state = self.state._replace(peak=peak)
 
     def _loads(self) -> bool:
-        """Whether this is the last part of the path, and its prescribed strains do work."""
+        """Return whether this is the last part of the path, and its prescribed strains do work."""
         stress = self._turn @ self.state.mean_stress[: self.cell.size]
         work = stress[self._prescribed] @ self._way[self._prescribed]
         return self._begun == self.parts and bool(work > 0)
@@ -380,7 +380,7 @@ class IncrementalCell(IncrementalProblem):
         self._before = state
 
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium.
+        """Return the volume averages at the last equilibrium.
 
         Returns:
             Tensors (6,) with components xx, yy, zz, xy, xz, yz: `strain`, `stress` [MPa],
@@ -415,7 +415,7 @@ class IncrementalCell(IncrementalProblem):
         }
 
     def _of_breaking(self) -> Averages:
-        """Fractions and energies of what breaks."""
+        """Return the fractions and energies of what breaks."""
         work = self.state.work
         if work is None:
             return {}
@@ -444,7 +444,7 @@ class IncrementalCell(IncrementalProblem):
         return {name: value / self.cell.area for name, value in values.items()}
 
     def _of_interfaces(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Fractions and energies of the interfaces."""
+        """Return the fractions and energies of the interfaces."""
         at, points = self.state.debonding, self.cell.interface
         if at is None or points is None:
             return {}, {}
@@ -463,7 +463,7 @@ class IncrementalCell(IncrementalProblem):
 
 
 def _axes_of(segment: Segment) -> Floats:
-    """Rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
+    """Return the rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
     if segment.shear_angle == 0.0:
         return plane_rotation(-segment.angle)
     return shear_rotation(segment.shear_angle) @ plane_rotation(-segment.angle)

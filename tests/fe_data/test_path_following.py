@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 from fe_data import ConvergenceError, Loading
-from fe_data.path_following import (
-    IncrementalProblem,
-    Newton,
-    PlaneStrainProblem,
-    Residual,
-    advance,
-    extrapolate,
-    follow,
-)
+from fe_data.incremental_problem import IncrementalProblem, Newton, PlaneStrainProblem, Residual
+from fe_data.path_following import advance, extrapolate, follow
 
 STIFFNESS = 10.0  # of the bar
 BAND = 1000.0  # initial stiffness of its band, whose strength is 1

@@ -18,7 +18,8 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.__main__ import main
-from fe_data.cli.strengths import print_strengths
+from fe_data.cli.sampling import Sampling
+from fe_data.cli.strengths import write_strengths
 from fe_data.composite.strengths import sample_envelope, sample_strength
 from fe_data.geometry.microstructure import random_microstructure
 
@@ -165,8 +166,8 @@ def test_the_number_of_workers_does_not_matter(tmp_path):
     settings = Settings(n_fibres=1, resolution=3.0)
     for jobs in (1, 2):
         out = tmp_path / f"{jobs}.csv"
-        choices = ["transverse_tension"], 0.3, 0, 2, settings, 0.02
-        print_strengths(phases, *choices, jobs, out)
+        sampling = Sampling(phases, 0.3, 0, settings, 0.02, jobs)
+        write_strengths(sampling, ["transverse_tension"], 2, out)
     assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
 
 
