@@ -6,7 +6,7 @@ from joblib import Parallel, cpu_count, delayed
 
 from fe_data.cli.options import require_writable
 from fe_data.composite.interface import STRENGTHS, strength_loading
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROPS
 from fe_data.composite.strengths import (
     SampledStrength,

@@ -9,14 +9,15 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, short
 from fe_data.composite.cell import Cell
-from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse, Softening
+from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
+from fe_data.composite.softening import DamagedResponse, Softening
 from fe_data.loading import AXES, IN_PLANE, Segment
 from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
-    from fe_data.composite.laws import Response
+    from fe_data.composite.material_points import Response
 
 Responses = dict[str, "Response | DamagedResponse"]
 _ITERATIONS = 20  # of Newton's method, before the tangent is damped
@@ -100,7 +101,7 @@ class IncrementalCell(IncrementalProblem):
         parts: int = 1,
         side: float | None = None,
     ):
-        from fe_data.composite.laws import MaterialPoints
+        from fe_data.composite.material_points import MaterialPoints
 
         self.cell = cell
         self.points = {

@@ -8,8 +8,8 @@ import numpy as np
 from fe_data.arrays import Short
 from fe_data.composite.elasticity import TO_KELVIN, shear_rotation
 from fe_data.composite.interface import Strength, envelope_loading, strength_loading
-from fe_data.composite.materials import Phases
 from fe_data.composite.measured import Measured
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROP, solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure

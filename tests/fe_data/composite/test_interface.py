@@ -30,7 +30,7 @@ from fe_data import (
 )
 from fe_data.__main__ import main
 from fe_data.composite.interface import CohesiveLaw, Strength
-from fe_data.composite.materials import EXAMPLES
+from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.dataset import executors
