@@ -285,6 +285,8 @@ def _summary(
         summary |= {"effective": result.effective, "info": result.info}
     if not isinstance(solver, tuple):
         return summary
+    if isinstance(rve, MaterialRVE) and rve.solution.warning:
+        summary["warning"] = rve.solution.warning
     name, phases = solver
     if rve.loading.is_general:
         summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
@@ -359,7 +361,10 @@ def describe(rve: SolvedRVE) -> str:
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
-        strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        if not isinstance(rve, MaterialRVE):
+            return mean
+        strength, warning = rve.solution.strength, rve.solution.warning
+        mean += f" ({warning})" if warning else ""
         return mean if strength is None else f"{_strength(strength)}; at the end {mean}"
     values = rve.result().effective
     parts = []

@@ -212,9 +212,10 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
             path = follow(IncrementalCell(solution.cell), small, 1, settings.tolerance)
             elastic = _first(path.history, _PLANE)
     axial = _mixed_modulus(solution)
-    return _fitted_within_bounds(
-        effective_properties(rve.history, rve.yield_stress, elastic, axial)
-    )
+    effective = effective_properties(rve.history, rve.yield_stress, elastic, axial)
+    effective = _fitted_within_bounds(effective)
+    reasons = "; ".join(filter(None, (effective.warning, solution.warning)))
+    return dataclasses.replace(effective, warning=reasons)
 
 
 def _fitted_within_bounds(effective: EffectiveProperties) -> EffectiveProperties:

@@ -107,6 +107,7 @@ class CompositeSolution(Short):
             at the last increment that was reached; None if the path is complete.
         strength: Largest mean stress of the last part of the path; None if nothing can break, or if
             no strain is prescribed.
+        warning: Why the stress at the end depends on the mesh; empty if it converges.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -127,6 +128,7 @@ class CompositeSolution(Short):
     info: dict[str, float | int | str]
     stop: ConvergenceError | KeyboardInterrupt | None = None
     strength: Strength | None = None
+    warning: str = ""
 
     def fields(self, step: int = -1) -> dict[str, PhaseFields]:
         """Return the fields of all phases at a step.
@@ -283,6 +285,7 @@ def solve_composite(
                     steps.append(_step(rve.x, rve.state))
 
             path = follow(rve, loading, increments, tolerance, reached, partial=partial)
+            warning = "" if path.stop else rve.mesh_dependence()
     if not keep_steps:
         steps = [_step(path.x, path.state)]
     is_whole = len(path.history["strain"]) > loading.total(increments)
@@ -296,6 +299,7 @@ def solve_composite(
         _info(cell, path, seconds),
         path.stop,
         _strength(path, phases, microstructure),
+        warning,
     )
 
 

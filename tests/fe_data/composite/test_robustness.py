@@ -5,9 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from fe_data import Isotropic, Loading, Microstructure, named_phases, solve_composite
+from fe_data import (
+    Isotropic,
+    Loading,
+    Microstructure,
+    Settings,
+    VolumeFraction,
+    named_phases,
+    solve_composite,
+)
 from fe_data.composite.ellipticity import is_elliptic
 from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.properties import solve_material
 from fe_data.geometry.microstructure import random_microstructure
 
 COARSE = 4.0  # elements per fibre diameter
@@ -41,6 +50,20 @@ def follows(material, vf, n_fibres, resolution, loading, increments=30):
 @pytest.mark.parametrize("loading", ["tension", "transverse shear", "longitudinal shear", "cycle"])
 def test_one_fibre_in_epoxy_follows_each_path(loading):
     follows("glass_epoxy", 0.4, 1, 3.0, loading, 15)
+
+
+@pytest.mark.parametrize(
+    ("material", "strain", "warns"),
+    [("glass_epoxy", -0.03, True), ("glass_epoxy", 0.005, False), ("boron_aluminium", 0.03, False)],
+)
+def test_a_complete_path_says_whether_its_stress_depends_on_the_mesh(material, strain, warns):
+    """Epoxy that hardly hardens loses ellipticity; metal with linear hardening does not."""
+    fibres = random_microstructure(0.5, 2, 2)
+    phases, settings = named_phases(material), Settings(strain=strain, resolution=3.0, increments=8)
+    rve = solve_material(phases, VolumeFraction(0.5), fibres, settings, silent=True)
+    assert rve.stop is None
+    assert (LIMIT in rve.solution.warning) == warns
+    assert rve.effective.warning.endswith(rve.solution.warning)
 
 
 # The shipped materials with the laws of the resins and metals, and each loading, at least once
