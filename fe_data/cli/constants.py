@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import (
     Microstructure,

@@ -9,7 +9,7 @@ from joblib import Parallel, cpu_count, delayed
 from matplotlib.figure import Figure
 
 from fe_data.cli.options import require_writable
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROPS
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
 from fe_data.geometry.spacing import require_packable

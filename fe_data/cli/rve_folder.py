@@ -12,7 +12,7 @@ from fe_data.arrays import Floats
 from fe_data.cli.options import require_writable
 from fe_data.cli.signals import uninterrupted
 from fe_data.composite.interface import Strength
-from fe_data.composite.materials import (
+from fe_data.composite.phases import (
     SETTINGS_OF_PHASES,
     Phases,
     require_interphase,

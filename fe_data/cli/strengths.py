@@ -6,7 +6,7 @@ from joblib import Parallel, cpu_count, delayed
 
 from fe_data.cli.options import require_writable
 from fe_data.composite.interface import STRENGTHS, strength_loading
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROPS
 from fe_data.composite.strengths import (
     SampledStrength,
@@ -77,4 +77,4 @@ def print_strengths(
             columns, rows = strength_rows(samples)
             text = "\n".join(",".join(row) for row in [columns, *rows])
             write_atomic(out, f"{text}\n".encode(), BEGINNING)
-    return samples, strength_table(samples)
+    return samples, strength_table(samples, phases.measured)

@@ -29,8 +29,8 @@ from fe_data.composite.tangent import TangentSystem
 from fe_data.geometry.domain import Domain, quadratic_gradients, quadrature
 
 if TYPE_CHECKING:
-    from fe_data.composite.damage import DamagedResponse
-    from fe_data.composite.laws import Response
+    from fe_data.composite.material_points import Response
+    from fe_data.composite.softening import DamagedResponse
 
 State = dict[str, Floats]
 _NODES = 7  # of an element: six of the quadratic triangle, then the bubble

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.measured import Measured
+from fe_data.composite.phases import INTERPHASE, Phases
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind

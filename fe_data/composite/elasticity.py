@@ -7,14 +7,13 @@ T' across it, Hooke's law is
     ε_T = σ_T / E_T - ν_LT σ_L / E_L - ν_TT σ_T' / E_T,    G_TT = E_T / 2(1 + ν_TT).
 """
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from fe_data.arrays import Floats, Short
-from fe_data.settings import require_between
+from fe_data.settings import require_between, take_bounded
 
 ROOT2 = math.sqrt(2.0)
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
@@ -122,7 +121,7 @@ class Isotropic(Short):
     alpha_per_K: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self, BOUNDS_ISOTROPIC)
+        take_bounded(self, BOUNDS_ISOTROPIC)
 
     @property
     def modulus_across(self) -> float:
@@ -191,7 +190,7 @@ class TransverselyIsotropic(Short):
             if self.axis != "z":
                 raise ValueError(f"axis = {self.axis!r:.60}: allowed are 'z' and an angle [deg]")
             del bounds["axis"]
-        _check(self, bounds)
+        take_bounded(self, bounds)
         # C is positive definite if E_L (1 - ν_TT) > 2 E_T ν_LT²
         if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:
             largest = math.sqrt(self.E_L_GPa * (1 - self.nu_TT) / (2 * self.E_T_GPa))
@@ -259,11 +258,3 @@ def poisson_across(E_T_GPa: float, G_TT_GPa: float) -> float:
             f"G_TT_GPa = {G:g} is out of range: allowed is {allowed} with E_T_GPa = {E:g}"
         )
     return ratio
-
-
-def _check(values: Elasticity, bounds: dict[str, tuple[float, float]]) -> None:
-    """Convert each number to a float; a ValueError if it is out of bounds."""
-    for field in dataclasses.fields(values):
-        if field.name in bounds:
-            value = require_between(field.name, getattr(values, field.name), *bounds[field.name])
-            object.__setattr__(values, field.name, value)

@@ -21,7 +21,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.composite.constants import Constants, cylinders, transversely_isotropic
 from fe_data.composite.elasticity import Elasticity, TransverselyIsotropic
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.settings import require_between, require_kind
 
 Formula = Callable[[Phases, float], dict[str, float]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.composite.damage import DAMAGE
-from fe_data.composite.materials import Phases, require_interphase, require_no_phases
+from fe_data.composite.phases import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.errors import ConvergenceError, MicrostructureError

@@ -11,7 +11,7 @@ from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
-from fe_data.composite.materials import INTERPHASE, Phases
+from fe_data.composite.phases import INTERPHASE, Phases
 from fe_data.composite.stepping import Debonding, IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, integers, numbers
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset.inputs_file import (
     columns_of_fields,
     fields_of_row,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases, leaves
+from fe_data.composite.phases import SETTINGS_OF_PHASES, Phases, leaves
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError, memory_errors

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short, numbers
 from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.composite.phases import Phases, require_no_phases
 from fe_data.composite.rve import composite_cell, composite_domain, one_thread
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh

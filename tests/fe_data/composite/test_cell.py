@@ -24,7 +24,7 @@ from fe_data import (
 )
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import PAIRS, TO_KELVIN, rotation
-from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.material_points import MaterialPoints
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.tangent import TangentSystem, gmres

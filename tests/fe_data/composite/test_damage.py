@@ -27,9 +27,11 @@ from fe_data import (
 )
 from fe_data.__main__ import main
 from fe_data.composite.cell import Cell
-from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse
+from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.law_registry import CURVE
-from fe_data.composite.laws import MaterialPoints, j2
+from fe_data.composite.laws import j2
+from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.softening import DamagedResponse
 from fe_data.composite.stepping import IncrementalCell, softening_phases
 from fe_data.geometry.domain import create_domain
 from fe_data.geometry.mesh import Mesh

@@ -19,7 +19,8 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.composite.implicit import root
-from fe_data.composite.laws import MaterialPoints, deviator, pressure_stress, von_mises
+from fe_data.composite.laws import deviator, pressure_stress, von_mises
+from fe_data.composite.material_points import MaterialPoints
 
 METAL = Isotropic(70.0, 0.33)
 EPOXY = Isotropic(3.76, 0.39)

@@ -28,7 +28,7 @@ from fe_data.__main__ import main
 from fe_data.composite import rve
 from fe_data.composite.laws import deviator, pressure_stress
 from fe_data.composite.laws import von_mises as von_mises_of
-from fe_data.composite.materials import EXAMPLES, load_phases
+from fe_data.composite.phases import EXAMPLES, load_phases
 from fe_data.composite.properties import solve_material
 from fe_data.dataset.design import named_design
 from fe_data.geometry.microstructure import random_microstructure

@@ -17,7 +17,7 @@ from fe_data import (
     load_phases,
     named_phases,
 )
-from fe_data.composite.materials import EXAMPLES
+from fe_data.composite.phases import EXAMPLES
 
 NAMES = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from fe_data import Isotropic, Loading, Microstructure, named_phases, solve_composite
 from fe_data.composite.ellipticity import is_elliptic
-from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.material_points import MaterialPoints
 from fe_data.geometry.microstructure import random_microstructure
 
 COARSE = 4.0  # elements per fibre diameter

@@ -19,7 +19,7 @@ from fe_data import (
 from fe_data.composite.cell import Cell
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import composite_domain
 from fe_data.geometry.microstructure import clear_of_edges, random_microstructure
 

@@ -269,8 +269,6 @@ SENTENCES = {
             "04b rows/published/prior/elppd/mean .0",
         ],
         "Anchoring raises the RMSE of c_eff": [
-            "04@authors improvement/rmse/c_eff ±2",
-            "04b improvement/rmse/c_eff ±2",
             "04b improvement/rmse/E_eff_GPa - improvement/rmse/b_eff_MPa .2",
             "= {0.153,0.118}",
         ],
