@@ -93,8 +93,8 @@ def test_a_path_that_snaps_back_ends_in_an_error_under_a_prescribed_strain():
     with pytest.raises(ConvergenceError, match="material that softens") as caught:
         followed(Bar(-20.0), 0.4)
     assert caught.value.history["strain"].max() <= 1 / STIFFNESS + 1 / BAND
-    part, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
-    assert isinstance(part.stop, ConvergenceError)
+    stopped, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
+    assert isinstance(stopped.stop, ConvergenceError)
     np.testing.assert_array_equal(strain, caught.value.history["strain"][:, 0])
 
 

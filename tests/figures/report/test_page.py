@@ -61,5 +61,5 @@ def test_tables_that_do_not_come_with_the_package_are_named(out_dir):
     shipped = {"train_beta.csv": file_digest(SHIPPED_TABLES / "train_beta.csv")}
     for others, expected in (({}, set()), ({"mine.csv": "0"}, {"mine.csv"})):
         change(out_dir, SURROGATE, provenance=provenance | {"inputs_sha256": shipped | others})
-        found = set(foreign_tables(read_run(PROFILE, out_dir)))
-        assert found & {"train_beta.csv", "mine.csv"} == expected
+        tables = set(foreign_tables(read_run(PROFILE, out_dir)))
+        assert tables & {"train_beta.csv", "mine.csv"} == expected
