@@ -75,6 +75,7 @@ class Newton:
     damped: int = 0  # further iterations with a damped tangent, if these do not converge
     # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
     least_accuracy: float | None = None
+    smallest_step: float = _SMALLEST_STEP  # fraction of an increment
 
 
 class IncrementalProblem(Short, ABC):
@@ -282,7 +283,10 @@ class Follower(Short):
     def advance(self, end: float) -> None:
         """Go on to fraction `end` of the segment, in smaller steps if needed."""
         start = self._path[-1][0]
-        failures, self._longest = advance(start, end, self._attempt, self.segments, self._longest)
+        smallest = self.problem.newton.smallest_step
+        failures, self._longest = advance(
+            start, end, self._attempt, self.segments, self._longest, smallest
+        )
         self.counts["cutbacks"] += failures
 
     def _attempt(self, t: float) -> float:
@@ -439,6 +443,7 @@ def advance(
     attempt: Callable[[float], float],
     segment: int,
     longest: float = math.inf,
+    smallest: float = _SMALLEST_STEP,
 ) -> tuple[int, float]:
     """Follow a segment of a path for an increment, in smaller steps after a rejected attempt.
 
@@ -450,14 +455,14 @@ def advance(
             equilibrium, and 0 that the error is not estimated.
         segment: Number of the segment, for the error message.
         longest: Longest first step, as returned for the increment before.
+        smallest: Smallest step as a fraction of the increment.
 
     Returns:
         Number of attempts that were rejected, and the longest next step; infinity if the error is
         not estimated, so that the next increment begins with a whole step.
 
     Raises:
-        ConvergenceError: If attempts are rejected down to the smallest step, 1/1024 of the
-            increment.
+        ConvergenceError: If attempts are rejected down to the smallest step.
 
     >>> reached = []
     >>> def attempt(t):
@@ -482,13 +487,13 @@ def advance(
             continue
         step *= factor
         failures += 1
-        if step < whole * _SMALLEST_STEP:
+        if step < whole * smallest:
             what = "Newton's method does not converge"
             if error < math.inf:
                 what = f"the error of a step is {error:.2g} times the allowed one"
             raise ConvergenceError(
                 f"{what} at load fraction {target:.5f} of segment {segment} of the path, "
-                f"even in steps of {whole * _SMALLEST_STEP:.1e}"
+                f"even in steps of {whole * smallest:.1e}"
             )
     return failures, step if error else math.inf
 
