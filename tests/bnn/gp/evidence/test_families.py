@@ -1,10 +1,13 @@
 """Densities of families against the dense formulas, and their gradients by differences."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 import bnn
+from bnn.gp.evidence import families
 from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.prescribed import PrescribedCovariance, linear_trend
 
@@ -130,3 +133,12 @@ def test_moments_beside_a_mean_of_known_prior_variances():
     np.testing.assert_allclose(
         made.moments(eta, places, made.solved(eta)), [*mean, *second], rtol=1e-8
     )
+
+
+def test_the_page_states_the_hyperprior_of_length_scales():
+    root = Path(bnn.__file__).parents[1]
+    page = " ".join((root / "docs" / "explanation_gp.md").read_text(encoding="utf-8").split())
+    first, second = families.LENGTHSCALES
+    assert f"with the median {first:g} ({second:g} for a second part)" in page
+    assert f"a standard deviation of {families.LENGTHSCALE_DEVIATION:g}. If" in page
+    assert f"the standard deviation is {families.SPARSE_DEVIATION:g}." in page
