@@ -64,11 +64,11 @@ def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
 
 def test_weights_are_tempered_until_several_count():
     """Weights to the power τ; those that are enough stay as they are."""
-    alike = np.log(np.full(20, 0.05))
+    alike = np.log(np.full(40, 0.025))
     np.testing.assert_allclose(tempered(alike), alike)
-    logs = -10.0 * np.arange(20.0)
+    logs = -10.0 * np.arange(40.0)
     weights = tempered(logs)
-    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * weights)) < 12.0
+    assert 16.0 <= 1.0 / np.sum(np.exp(2.0 * weights)) < 24.0
     assert np.exp(weights).sum() == pytest.approx(1.0)
     np.testing.assert_allclose(np.diff(weights), np.diff(weights)[0])
 
