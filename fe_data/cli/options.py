@@ -112,8 +112,8 @@ Resolution = Annotated[
 Jobs = Annotated[int | None, Integer(help="number of worker processes", show_default="all cores")]
 MATERIAL_HELP = (
     "phases of the composite: boron_aluminium, carbon_epoxy, carbon_epoxy_t300, "
-    "direct_simulation, glass_epoxy, glass_epoxy_debonding, glass_epoxy_ly556, paper, or a file "
-    "that describes them"
+    "direct_simulation, glass_epoxy, glass_epoxy_debonding, glass_epoxy_ly556, "
+    "glass_epoxy_ly556_breaking, paper, or a file that describes them"
 )
 Material = Annotated[
     str | None,

@@ -47,4 +47,4 @@ def write_strengths(
             columns, rows = strength_rows(samples)
             text = "\n".join(",".join(row) for row in [columns, *rows])
             write_atomic(out, f"{text}\n".encode(), BEGINNING)
-    return samples, strength_table(samples)
+    return samples, strength_table(samples, sampling.phases.measured)

@@ -29,7 +29,7 @@ class Softening(Short):
         areas: (m,) areas of the elements.
         capacity: (m,) work g [MPa].
         stored: Elastic energy at the onset, σ_0² / 2E [MPa].
-        slope: (m,) decrease of the stress per strain of an element, σ_0² / 2g [MPa].
+        slope: (m,) decrease of the stress per strain of an element, σ_0² h / 2G [MPa].
 
     Raises:
         MeshError: If an element is too large for the fracture energy, so that its stress would
@@ -59,7 +59,7 @@ class Softening(Short):
                 f"elements of {1e3 * widest:.3g} µm and a stress of {stress:.4g} MPa at the onset: "
                 f"it must be above {1e3 * widest * self.stored:.3g}, or the resolution finer"
             )
-        self.slope = stress**2 / (2 * self.capacity)
+        self.slope = stress**2 / (2 * (self.capacity + self.stored))  # finite for each h
 
     def mean(self, values: Floats) -> Floats:
         """Return the means (m,) over each element of values (m q,) at its points."""

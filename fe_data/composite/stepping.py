@@ -23,9 +23,11 @@ Responses = dict[str, "Response | DamagedResponse"]
 _ITERATIONS = 20  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
 # Viscosity of what softens, as a mean strain. While the mean strain grows by this length, a point
-# of an interface that opens by δ_f has an overstress of the normal strength, and an element that is
-# strained by 2g / σ_0 has one of σ_0.
+# of an interface that opens by δ_f has an overstress of the normal strength.
 _VISCOSITY = 3e-6
+# While the mean strain grows by this share of it, an element that is strained by 2G / h σ_0 has an
+# overstress of σ_0.
+_SHARE_OF_PHASES = 1 / 3
 # Least length of a part of a path as a mean strain: a part that only takes time has none.
 _LEAST_LENGTH = 1e-4
 
@@ -248,8 +250,9 @@ class IncrementalCell(IncrementalProblem):
             # It grows with the plastic strain up to the onset, so that it has no jump.
             reached = softening.mean(self.state.variables[phase.name]["p"])
             share = np.minimum(1.0, reached / softening.onset) if softening.onset else 1.0
-            # Viscous stress ζ σ_0² / 2g Δε / Δs, with the length Δs of the step as a mean strain
-            viscosity = self.viscosity * softening.slope * share / (self._length * (t - self._t))
+            # Viscous stress ζ σ_0² h / 2G Δε / Δs, with the length Δs of the step as a mean strain
+            viscosity = _SHARE_OF_PHASES * self.viscosity * softening.slope * share
+            viscosity /= self._length * (t - self._t)
             viscous = cell.viscous_force(phase, change, viscosity)
             self._viscosities[phase.name] = viscosity
             force += viscous

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from figures.pipeline.paths import SHIPPED_TABLES, notebooks
-from figures.pipeline.profiles import PROFILE_DIR, study_sizes
+from figures.pipeline.profiles import PROFILE_DIR, load_profile, study_sizes
 from tests.figures.report.committed import committed_run
 
 FAST = {"04b_repeated_datasets"}
@@ -22,7 +22,7 @@ BRIEFLY = TRAINED | {"pretrain_epochs": 3, "epochs": 2}
 # What is smaller than in the quick profile.
 SMALLER = {
     "method": {"n_members": 4, "epochs": 3},
-    "prior_study": {"members": 8, "epochs_scale": 0.01, "starts": 2, "starts_of_d": 2},
+    "prior_study": {"members": 8, "epochs_scale": 0.01},
     "example_1d": TRAINED | {"pretrain_epochs_scale": 0.01},
     "surrogate": BRIEFLY,
     "draws": {"count": 8, "repeats": 1},
@@ -64,6 +64,15 @@ def test_a_notebook_in_small(name, run_cells, profile, tmp_path):
     assert ids <= known
     assert all(each.startswith("target/") for each in known - ids)  # judged at their sizes alone
     assert metrics["provenance"]["seed"] == 1
+
+
+@pytest.mark.slow
+def test_a_notebook_with_repeats_trains_as_often_as_the_profile_says(run_cells, profile, tmp_path):
+    given = {"profile": profile, "seed": 1, "out_dir": str(tmp_path), "with_repeats": "true"}
+    run_cells("02_example_1d", given)
+    metrics = json.loads((tmp_path / "02_example_1d.json").read_text())
+    count = load_profile(profile).repeats.example_1d
+    assert count == metrics["repeats"] == len(metrics["rows"]["vanilla"]["rmse"]["values"]) > 1
 
 
 def sizes(part):

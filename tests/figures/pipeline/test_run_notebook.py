@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from figures.pipeline import run_notebook
 from figures.pipeline.paths import notebooks
+from figures.pipeline.profiles import REPEATED
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
 
 
@@ -24,7 +25,8 @@ def notebook(path, *sources, tags=("parameters",)):
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
     """Their formulas are plain text: no network is needed to show them."""
-    assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"}
+    repeated = {"with_repeats"} if path.stem in REPEATED else set()
+    assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"} | repeated
     cells = nbformat.read(path, as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)

@@ -17,7 +17,8 @@ SECTIONED = ("docs/findings.md",)  # a finding is a sentence, a table and what l
 def committed_run(name: str) -> dict[str, dict[str, Any]]:
     """Metrics files of a run as git has them, by notebook; where git has none, the files there are.
 
-    What is staged counts, so that new metrics can be tested before they are committed.
+    What is staged counts, so that new metrics can be tested before they are committed. Of a
+    notebook that also trained several times, these metrics.
     """
     return {path.stem: json.loads(_content(path)) for path in committed_files(name, ".json")}
 
@@ -32,7 +33,7 @@ def typed_run(name: str) -> dict[str, Metrics]:
 def committed_files(name: str, *suffixes: str) -> list[Path]:
     """Files of a run that git has, staged ones too; without git, those that there are.
 
-    Those of studies count as well.
+    Those of studies count as well, after those in figures.
     """
     folders = [ROOT / "figures" / name, *ROOT.glob(f"studies/*/results/{name}")]
     staged = filter(None, _git("ls-files", "-z", "--", *map(str, folders)).split("\0"))
@@ -64,7 +65,7 @@ class Numbers(dict[str, Any]):
 @functools.cache
 def metrics(notebook: str, folder: str = "full") -> Any:
     """The committed metrics of a notebook."""
-    (path,) = [path for path in committed_files(folder, ".json") if path.stem == notebook]
+    *_, path = [path for path in committed_files(folder, ".json") if path.stem == notebook]
     return json.loads(_content(path), object_hook=Numbers)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from figures.claims import Claim, load_published, says_something, tolerance
-from figures.pipeline.paths import REFERENCE, ROOT
+from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics, repeats_folder
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -22,6 +22,7 @@ from figures.report.comparison import (
     Number,
     check,
     compare,
+    judging,
     read,
 )
 from tests.figures.report.committed import committed_run, typed_run
@@ -144,6 +145,22 @@ def test_draws_judge_where_a_run_has_them(metrics):
     assert set(entries["Fig. 13"].pictures) == {"fig13a_anchored.svg", "fig13b_vanilla.svg"}
 
 
+def test_a_notebook_that_trained_once_is_judged_by_its_repeats_on_the_same_tables(tmp_path):
+    name = "01_prior_study"
+    run = read([REFERENCE / f"{name}.json"])
+    judges = judging(run, REFERENCE)
+    assert judges[name] == read([repeats_folder("full") / f"{name}.json"])[name]
+    once, judged = (compare(each)["Table 1"] for each in (run, judges))
+    number, judge = (each.rows["published.A"]["all"] for each in (once, judged))
+    assert number.deviation is None
+    assert judge.deviation > 0
+    assert once.beside(judged) == "repeats"
+    assert judging(run, tmp_path) == run  # other tables have no repeats
+    small = {name: run[name].model_copy(update={"paper_size": False})}
+    assert judging(small, tmp_path) == read(committed_metrics())
+    assert once.beside(once) == ""
+
+
 def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at_all():
     entries = compare(typed_run("full"))
     table, scatter = entries["Table 4"], entries["Fig. 10"]
@@ -154,7 +171,7 @@ def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at
 
 def test_the_map_of_verdicts_links_every_picture_of_a_figure():
     page = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    entries = compare(read(sorted(REFERENCE.glob("*.json"))))
+    entries = compare(read(committed_metrics()))
     for place, entry in entries.items():
         (row,) = re.findall(rf"(?m)^\| {re.escape(place)} \|.*$", page)
         linked = re.findall(r"\]\(\.\./figures/full/([^)]+)\)", row)

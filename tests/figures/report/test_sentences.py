@@ -95,13 +95,6 @@ def seeds_on_the_published_tables():
     return [f"{metrics('05_other_methods', AUTHORS).repeats} seeds"]
 
 
-@quotes((VERDICTS, "In distribution the RMSE of these six simulations"))
-def range_of_six_simulations():
-    rmse = metrics("04b_repeated_datasets", "full-rebuilt").rows.published.ind50_anchored.rmse
-    values = as_interval(rmse).values
-    return all_written((min(values), max(values)), 3)
-
-
 def ratios_of_std(run):
     """Mean standard deviations over those of the exact posterior: of all outputs, then of each."""
     with (ROOT / "docs" / "tables" / "deviations.csv").open(encoding="utf-8", newline="") as file:
@@ -406,10 +399,7 @@ def table_3():
     return f"{theirs:.0f}", f"{mean:,.0f}"
 
 
-@quotes(
-    (ARTICLE, "anchoring does not lower the RMSE of every output"),
-    (VERDICTS, "Anchoring raises the RMSE of c_eff"),
-)
+@quotes((ARTICLE, "anchoring does not lower the RMSE of every output"))
 def datasets_with_a_gain_of_c_eff():
     it = metrics("04b_repeated_datasets")
     return [f"positive in {it.gains.rmse.c_eff.positive} of {it.repeats}"]
