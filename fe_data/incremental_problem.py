@@ -10,6 +10,7 @@ from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.loading import IN_PLANE, Segment
 
 Averages = dict[str, Floats]  # volume averages by name
+SMALLEST_STEP = 1 / 1024  # fraction of an increment
 PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
 
 
@@ -35,6 +36,7 @@ class Newton:
     damped: int = 0  # further iterations with a damped tangent, if these do not converge
     # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
     least_accuracy: float | None = None
+    smallest_step: float = SMALLEST_STEP  # fraction of an increment
 
 
 class IncrementalProblem(Short, ABC):

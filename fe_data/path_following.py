@@ -24,7 +24,13 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short, short
 from fe_data.errors import ConvergenceError
-from fe_data.incremental_problem import PREDICTOR_POINTS, Averages, IncrementalProblem, Residual
+from fe_data.incremental_problem import (
+    PREDICTOR_POINTS,
+    SMALLEST_STEP,
+    Averages,
+    IncrementalProblem,
+    Residual,
+)
 from fe_data.loading import ALL_AXES, Loading, Segment
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
@@ -37,7 +43,6 @@ _DAMPING_FACTORS = (0.5, 8.0)
 # A residual is relative to the mean stress. The smallest reference is this fraction of the largest
 # mean stress so far, because the stress may be zero after unloading.
 _LEAST_SCALE = 0.1
-_SMALLEST_STEP = 1 / 1024  # fraction of an increment
 # The error of a step is proportional to its square, so the next step is 0.9 / √error times as long
 # (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, 1993, section II.4).
 _SAFETY = 0.9
@@ -130,7 +135,10 @@ class Follower(Short):
     def advance(self, end: float) -> None:
         """Go on to fraction `end` of the segment, in smaller steps if needed."""
         start = self._path[-1][0]
-        failures, self._longest = advance(start, end, self._attempt, self.segments, self._longest)
+        smallest = self.problem.newton.smallest_step
+        failures, self._longest = advance(
+            start, end, self._attempt, self.segments, self._longest, smallest
+        )
         self.counts["cutbacks"] += failures
 
     def _attempt(self, t: float) -> float:
@@ -287,6 +295,7 @@ def advance(
     attempt: Callable[[float], float],
     segment: int,
     longest: float = math.inf,
+    smallest: float = SMALLEST_STEP,
 ) -> tuple[int, float]:
     """Follow a segment of a path for an increment, in smaller steps after a rejected attempt.
 
@@ -298,14 +307,14 @@ def advance(
             equilibrium, and 0 that the error is not estimated.
         segment: Number of the segment, for the error message.
         longest: Longest first step, as returned for the increment before.
+        smallest: Smallest step as a fraction of the increment.
 
     Returns:
         Number of attempts that were rejected, and the longest next step; infinity if the error is
         not estimated, so that the next increment begins with a whole step.
 
     Raises:
-        ConvergenceError: If attempts are rejected down to the smallest step, 1/1024 of the
-            increment.
+        ConvergenceError: If attempts are rejected down to the smallest step.
 
     >>> reached = []
     >>> def attempt(t):
@@ -330,13 +339,13 @@ def advance(
             continue
         step *= factor
         failures += 1
-        if step < whole * _SMALLEST_STEP:
+        if step < whole * smallest:
             what = "Newton's method does not converge"
             if error < math.inf:
                 what = f"the error of a step is {error:.2g} times the allowed one"
             raise ConvergenceError(
                 f"{what} at load fraction {target:.5f} of segment {segment} of the path, "
-                f"even in steps of {whole * _SMALLEST_STEP:.1e}"
+                f"even in steps of {whole * smallest:.1e}"
             )
     return failures, step if error else math.inf
 

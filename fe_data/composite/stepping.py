@@ -28,6 +28,8 @@ _VISCOSITY = 3e-6
 # While the mean strain grows by this share of it, an element that is strained by 2G / h σ_0 has an
 # overstress of σ_0.
 _SHARE_OF_PHASES = 1 / 3
+# A snap takes steps in which viscous tractions are as large as the others: fraction of an increment
+_SMALLEST_STEP_OF_SNAPS = 2.0**-18
 # Least length of a part of a path as a mean strain: a part that only takes time has none.
 _LEAST_LENGTH = 1e-4
 
@@ -131,7 +133,9 @@ class IncrementalCell(IncrementalProblem):
         self._responses: Responses = {}
         self._viscosities: dict[str, Floats] = {}
         self._before = self.state
-        if cell.inelastic and not breaks:
+        if breaks:
+            self.newton = Newton(smallest_step=_SMALLEST_STEP_OF_SNAPS)
+        elif cell.inelastic:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property

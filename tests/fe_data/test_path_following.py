@@ -208,6 +208,21 @@ def test_an_error_that_stays_too_large_is_named():
         relaxed(1e-12, 1)
 
 
+@pytest.mark.parametrize("smallest", [2.0**-10, 2.0**-18])
+def test_steps_are_cut_down_to_the_smallest_one(smallest):
+    """Each cut is to a quarter, and the message has the smallest step of the increment."""
+    steps = []
+
+    def attempt(t):
+        steps.append(t)
+        return math.inf
+
+    with pytest.raises(ConvergenceError, match=f"steps of {0.5 * smallest:.1e}"):
+        advance(0.0, 0.5, attempt, 1, smallest=smallest)
+    assert min(steps) == 0.5 * smallest
+    assert len(steps) == 1 - math.log(smallest, 4)
+
+
 @pytest.mark.parametrize(("error", "longest"), [(0.0, math.inf), (0.9**2, 0.25)])
 def test_estimated_steps_of_an_increment_go_on_in_the_next_one(error, longest):
     """Without an estimate each increment begins with a whole step."""

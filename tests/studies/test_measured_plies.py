@@ -12,10 +12,12 @@ from studies.measured_plies.__main__ import (
 )
 
 FOUND = stored()
+WIDEST = ("carbon_epoxy", "glass_epoxy_ly556")  # the largest differences of E_L
 CARBON = [ply for ply in PLIES if ply.startswith("carbon")]
 SENTENCES = [  # constant, and words with the smallest and the largest difference of some plies [%]
     ("E_T_GPa", "The RVEs are {} to {} % below the measured E_T", PLIES),
     ("G_LT_GPa", "and {} to {} % below G_LT", PLIES),
+    ("E_L_GPa", "E_L is {1} % above (AS4/3501-6) to {0} % below (E-glass/LY556)", WIDEST),
     ("nu_LT", "ν_LT is {} to {} % below all four", PLIES),
     ("alpha_T_per_K", "and {} to {} % above those of the carbon plies", CARBON),
 ]

@@ -163,7 +163,7 @@ def composite(matrix):
 def _in_steps(request, monkeypatch):
     """Responses reach the end of an increment at once, or in substeps as after a cutback."""
 
-    def advance(start, end, attempt, part, longest):
+    def advance(start, end, attempt, part, longest, _):
         for fraction in SUBSTEPS:
             assert attempt(start + fraction * (end - start)) == 0.0, part
         return 0, longest
