@@ -10,6 +10,7 @@ from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.loading import IN_PLANE, Segment
 
 Averages = dict[str, Floats]  # volume averages by name
+SMALLEST_STEP = 1 / 1024  # fraction of an increment
 PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
 SMALLEST_STEP = 1 / 1024  # fraction of an increment
 
