@@ -239,8 +239,8 @@ def test_pipes_and_foreign_files_with_names_of_a_dataset_are_kept(checkout):
     os.mkfifo(checkout / "data/my/train_beta/failures.csv")
     write(checkout, {"data/my/train_beta/provenance.json": "[]"})
     run(checkout)
-    kept = names_in(checkout / "data/my/train_beta")
-    assert {"failures.csv", "provenance.json", "dataset.csv"} <= kept
+    remaining = names_in(checkout / "data/my/train_beta")
+    assert {"failures.csv", "provenance.json", "dataset.csv"} <= remaining
 
 
 def test_names_of_any_bytes_are_removed_if_listed_and_kept_if_not(checkout):
