@@ -63,10 +63,10 @@ def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
     At each of n places mean and variance of f are about those of the mixture of all settings. The
-    misfit is Σ (m' - m)² / v + ¼ Σ (v' / v - 1)² over the
-    places, with v' around m. Non-negative least squares over the settings of largest weight gives
-    the first weights. Then one setting after another is removed: of those with the least weights
-    that without which the others, with new weights, fit best.
+    misfit is Σ (m' - m)² / v + ¼ Σ (v' / v - 1)² over the places, with v' around m. Non-negative
+    least squares over the settings of largest weight gives the first weights. Then one setting
+    after another is removed: of those with the least weights that without which the others, with
+    new weights, fit best.
 
     Args:
         moments: Means and variances of f at n places under each setting, (S, 2 n). Those of
