@@ -86,8 +86,9 @@ def test_a_refused_fit_changes_nothing(name, why, tmp_path):
     if "keep_prior" not in options:
         with pytest.raises(ValueError, match=r"."):
             model.fit(*arguments, **options)
-        with pytest.raises(NotFittedError):
-            model.predict(NEW)
+        for ask in (model.predict, model.sample, lambda _: model.save(tmp_path / "none.npz")):
+            with pytest.raises(NotFittedError):
+                ask(NEW)
     model.fit(X, TWO)
     expected = answers(model)
     with pytest.raises(ValueError, match=r"."):
