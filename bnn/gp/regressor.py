@@ -413,7 +413,8 @@ class GPRegressor(PredictiveRegressor):
             ValueError: If the joint covariance would have more than 10,000 rows.
         """
         check_count("n_samples", n_samples, 1)
-        return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
+        points = self.checked_inputs(X)
+        return self.posterior_.sample(points, n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the expected log pointwise predictive density, noise included.

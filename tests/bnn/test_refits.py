@@ -86,8 +86,9 @@ def test_a_refused_fit_changes_nothing(name, tmp_path):
         if "keep_prior" not in options:
             with pytest.raises(ValueError, match=r"."):
                 new.fit(*arguments, **options)
-            with pytest.raises(NotFittedError):
-                new.predict(NEW)
+            for ask in (new.predict, new.sample, lambda _: new.save(tmp_path / "none.npz")):
+                with pytest.raises(NotFittedError):
+                    ask(NEW)
         with pytest.raises(ValueError, match=r"."):
             model.fit(*arguments, **options)
         np.testing.assert_equal(answers(model), expected, why)
