@@ -1,5 +1,6 @@
 """A model changes as a whole or not at all: after a refused or interrupted fit it is as before."""
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -47,14 +48,19 @@ STAGES = 5  # interruptions, at equal distances in the calls of a fit
 
 
 class InterruptedAt:
-    """Raises KeyboardInterrupt at a call of a function of bnn; counts the calls without one."""
+    """Raises KeyboardInterrupt at a call of a function of bnn; counts the calls without one.
+
+    Generators do not count: Python ignores an exception in one that it closes.
+    """
 
     def __init__(self, number=None):
         self.number = number
         self.calls = 0
 
     def __call__(self, frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        code = frame.f_code
+        is_generator = code.co_flags & inspect.CO_GENERATOR
+        if event == "call" and code.co_filename.startswith(PACKAGE) and not is_generator:
             self.calls += 1
             if self.calls == self.number:
                 sys.setprofile(None)
