@@ -26,6 +26,7 @@ AROUND = 1.25  # width of the box in which a few draws represent all, relative t
 NEGLIGIBLE_DRAW = 1e-5  # draws with smaller weights, relative to the largest, are left out
 CONSIDERED = 150  # most draws that are considered as representatives, those of largest weight
 DIRECTIONS = 40  # most principal directions in which moments of draws are compared
+GROUP_WEIGHT = 0.3  # of a share of a group, against a deviation of f
 SUM_WEIGHT = 30.0  # of the condition that weights sum to one, in non-negative least squares
 RIDGE = 1e-3  # of the weights, in the same units as the misfit
 NNLS_STEPS = 100  # most steps of non-negative least squares for each weight
@@ -59,20 +60,26 @@ def components_for(n_data: int) -> int:
     return int(np.clip(np.ceil(COMPONENT_ROWS / n_data), *COMPONENTS))
 
 
-def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array]:
+def representatives(
+    moments: Array, logs: Array, most: int, groups: Ints | None = None
+) -> tuple[Ints, Array]:
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    At each of n places mean and variance of f are about those of the mixture of all settings. The
-    misfit is Σ (m' - m)² / v + ¼ Σ (v' / v - 1)² over the places, with v' around m. Non-negative
-    least squares over the settings of largest weight gives the first weights. Then one setting
-    after another is removed: of those with the least weights that without which the others, with
-    new weights, fit best.
+    At each of n places the mixture of the chosen settings has about the mean and variance of f of
+    the mixture of all settings. The misfit is Σ (m' - m)² / v + ¼ Σ (v' / v - 1)² over the places,
+    with v' around m. Each group of settings also has about its share of the weights: rough and
+    smooth functions may have equal variances.
+
+    Non-negative least squares over the settings of largest weight gives the first weights. Then one
+    setting after another is removed: of those with the least weights that without which the others,
+    with new weights, fit best.
 
     Args:
         moments: Means and variances of f at n places under each setting, (S, 2 n). Those of
             settings that `noticeable` leaves out have no effect.
         logs: Logarithms of the weights of the settings, (S,).
         most: Most settings to choose.
+        groups: Group of each setting, (S,), such as its family; None for a single group.
 
     Returns:
         Indices of the k chosen settings, (k,), and their weights, (k,), which are positive and sum
@@ -80,7 +87,8 @@ def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array
     """
     seen = np.flatnonzero(noticeable(logs))
     weights = softmax(logs[seen])
-    misfits = _misfits(moments[seen], weights)
+    groups = np.zeros(len(logs), dtype=int) if groups is None else groups
+    misfits = _misfits(moments[seen], weights, groups[seen])
     if most == 1:
         # The setting whose moments are nearest to the averages.
         return seen[[np.argmin(np.sum(misfits**2, axis=0))]], np.ones(1)
@@ -93,12 +101,13 @@ def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array
     return seen[chosen], shares / shares.sum()
 
 
-def _misfits(moments: Array, weights: Array) -> Array:
-    """Return the misfit of the moments of each setting to the averages, in its main directions.
+def _misfits(moments: Array, weights: Array, groups: Ints) -> Array:
+    """Return the misfit of moments and groups of each setting to the averages, in main directions.
 
     Args:
         moments: Means and variances of f at n places under each setting, (S, 2 n).
         weights: Weights of the settings, (S,), which sum to 1.
+        groups: Group of each setting, (S,).
 
     Returns:
         (r, S), whose averages over the settings are zero.
@@ -110,8 +119,10 @@ def _misfits(moments: Array, weights: Array) -> Array:
     total = weights @ squares
     total = np.where(total > 0.0, total, 1.0)
     rows = np.concatenate([away / np.sqrt(total), 0.5 * (squares - weights @ squares) / total], 1)
+    belongs = GROUP_WEIGHT * (groups[:, None] == np.unique(groups)).astype(float)
+    rows = np.hstack([rows / np.sqrt(len(total)), belongs - weights @ belongs])
     # The sums of squares of all combinations of settings stay the same.
-    _, sizes, directions = np.linalg.svd(rows.T / np.sqrt(len(total)), full_matrices=False)
+    _, sizes, directions = np.linalg.svd(rows.T, full_matrices=False)
     return np.asarray(sizes[:DIRECTIONS, None] * directions[:DIRECTIONS])
 
 

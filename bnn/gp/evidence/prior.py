@@ -48,9 +48,9 @@ def fit_kernel_average(
     importance weights, tempered so that their effective number, 1 / Σ w², is at least 16. The
     evidence of a family is estimated from its draws if these weights are reliable. A few draws
     become the components of the mixture: at most 16, 3,000 / N if that is less, and at least four.
-    Given the data, its means and variances of f are about those of all draws together, over the
-    data and up to two ranges beyond. As for `fit_prior`, the weights of the mixture are
-    posterior weights divided by the evidence of each component.
+    Given the data, it has about the same means and variances of f as all draws together. This holds
+    over the data and up to two ranges beyond them. As for `fit_prior`, the weights of the mixture
+    are posterior weights divided by the evidence of each component.
 
     Above 300 data, searches use 300 of them, chosen at random, and then take at most six steps with
     all data. Heavy tails are tried first on these 300 and on outliers.
