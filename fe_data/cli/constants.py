@@ -47,7 +47,7 @@ def fibres_of(
 
 
 def radii_of_voids(fibres: Microstructure) -> Floats:
-    """Radii (n_voids,) of the voids, in mean fibre radii; empty if there are no fibres."""
+    """Return radii (n_voids,) of the voids, in mean fibre radii; empty if there are no fibres."""
     solid = fibres.radii[~fibres.is_void]
     return fibres.radii[fibres.is_void] / solid.mean() if len(solid) else solid
 

@@ -183,7 +183,7 @@ def _begin(begun: dict[str, Any], out: Path, mesh: Path | None) -> None:
 
 
 def _state(stop: BaseException | None) -> dict[str, str]:
-    """Status of a run that ended, and the reason if it is not complete."""
+    """Return the status of a run that ended, and the reason if it is not complete."""
     if stop is None:
         return {"status": COMPLETE}
     status = "failed"
@@ -264,7 +264,7 @@ def _summary(
     settings: Settings,
     solver: SolverName | tuple[str, Phases],
 ) -> dict[str, Any]:
-    """Content of result.json without anisotropy."""
+    """Return the content of result.json without anisotropy."""
     m = rve.microstructure
     summary: dict[str, Any] = {
         **_state(rve.stop),
@@ -285,6 +285,8 @@ def _summary(
         summary |= {"effective": result.effective, "info": result.info}
     if not isinstance(solver, tuple):
         return summary
+    if isinstance(rve, MaterialRVE) and rve.solution.warning:
+        summary["warning"] = rve.solution.warning
     name, phases = solver
     if rve.loading.is_general:
         summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
@@ -311,7 +313,7 @@ def _heading(
     seed: int | None,
     solver: SolverName | tuple[str, Phases],
 ) -> str:
-    """Heading of the figure: material or inputs, laws other than the defaults, and seed."""
+    """Return the heading of the figure: material or inputs, laws other than default, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
     parts = [solver[0]] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
@@ -331,7 +333,7 @@ def _heading(
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is the result of an earlier run of `rve`."""
+    """Return whether a file is the result of an earlier run of `rve`."""
     try:
         keys = json.loads(read_file(path, MAX_RESULT)).keys()
     except (OSError, ValueError, AttributeError, RecursionError):  # missing, no JSON, no mapping
@@ -354,12 +356,15 @@ def _strength(strength: Strength) -> str:
 
 
 def describe(rve: SolvedRVE) -> str:
-    """Effective properties in one line; the final mean stress if there are none."""
+    """Return the effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
-        strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        if not isinstance(rve, MaterialRVE):
+            return mean
+        strength, warning = rve.solution.strength, rve.solution.warning
+        mean += f" ({warning})" if warning else ""
         return mean if strength is None else f"{_strength(strength)}; at the end {mean}"
     values = rve.result().effective
     parts = []

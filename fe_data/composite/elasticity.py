@@ -32,7 +32,7 @@ BOUNDS_TRANSVERSE = {
 
 
 def rotation(matrix: Floats) -> Floats:
-    """Rotation matrix for tensors in Kelvin's notation.
+    """Return the rotation matrix for tensors in Kelvin's notation.
 
     Args:
         matrix: (3, 3) rotation matrix of points.
@@ -57,7 +57,7 @@ def rotation(matrix: Floats) -> Floats:
 
 
 def plane_rotation(angle: float) -> Floats:
-    """Rotation (6, 6) of tensors about z by an angle [deg]."""
+    """Return the rotation (6, 6) of tensors about z by an angle [deg]."""
     if angle == 0.0:
         return np.eye(6)  # the formula has errors of rounding
     c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
@@ -92,7 +92,7 @@ def shear_rotation(angle: float) -> Floats:
 
 
 def axis_rotation(axis: str | float) -> Floats:
-    """Rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
+    """Return the rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
     if axis == "z":
         return np.eye(6)
     angle = math.radians(float(axis))

@@ -183,7 +183,7 @@ class CohesiveLaw(Short):
         return self.normal**2 / (2 * self.toughness_I)
 
     def openings(self, share: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Openings of a mode, and their derivatives.
+        """Return the openings of a mode, and their derivatives.
 
         Args:
             share: (p,) share B of shear.

@@ -47,7 +47,7 @@ def law(
     defaults: Mapping[str, float] | None = None,
     first_yield: Callable[[Mapping[str, Any], bool], float] | None = None,
 ) -> Callable[[Update], Update]:
-    """Decorator that registers a law.
+    """Return the decorator that registers a law.
 
     Args:
         name: Name of the law in a `Material` and in files of phases.
@@ -112,38 +112,38 @@ def law(
 
 
 def trace(strain: Tensor) -> Tensor:
-    """Trace of a tensor."""
+    """Return the trace of a tensor."""
     return strain[0] + strain[1] + strain[2]
 
 
 def deviator(tensor: Tensor) -> Tensor:
-    """Deviator of a tensor."""
+    """Return the deviator of a tensor."""
     return tensor - trace(tensor) / 3 * IDENTITY
 
 
 def square_root(x: Tensor) -> Tensor:
-    """Square root of a positive tensor, with the same last bit on every processor."""
+    """Return the square root of a positive tensor, with the same last bit on every processor."""
     return x.rsqrt().reciprocal()  # the last bit of torch.sqrt depends on the processor
 
 
 def von_mises(deviator: Tensor) -> Tensor:
-    """Von Mises stress √(3/2 s : s) of a deviator."""
+    """Return the von Mises stress √(3/2 s : s) of a deviator."""
     return square_root(1.5 * (deviator @ deviator) + _TINY)
 
 
 def pressure_stress(strain: Tensor, material: Any) -> Tensor:
-    """Spherical part of the stress, κ tr(ε) 1."""
+    """Return the spherical part of the stress, κ tr(ε) 1."""
     stress: Tensor = material.bulk * trace(strain) * IDENTITY
     return stress
 
 
 def _yield_stress(parameters: Mapping[str, Any], _: bool) -> float:
-    """Initial yield stress of laws without a difference between tension and compression."""
+    """Return the initial yield stress of laws with the same stress in tension and compression."""
     return initial_stress(parameters["yield_stress"])
 
 
 def _on_the_cone(parameters: Mapping[str, Any], tension: bool) -> float:
-    """Initial uniaxial yield stress on the cone of Drucker and Prager."""
+    """Return the initial uniaxial yield stress on the cone of Drucker and Prager."""
     # q + m tan β = (1 - tan β / 3) σ_c, with m = ± q / 3
     slope = math.tan(math.radians(parameters["friction_angle_deg"])) / 3
     compression = initial_stress(parameters["compression"])
@@ -151,7 +151,7 @@ def _on_the_cone(parameters: Mapping[str, Any], tension: bool) -> float:
 
 
 def _on_the_paraboloid(parameters: Mapping[str, Any], tension: bool) -> float:
-    """Initial uniaxial yield stress on the paraboloid."""
+    """Return the initial uniaxial yield stress on the paraboloid."""
     return initial_stress(parameters["tension" if tension else "compression"])
 
 

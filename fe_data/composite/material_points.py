@@ -91,7 +91,7 @@ class MaterialPoints:
         check_law(material.law, self._step, self._sizes)
 
     def rest(self, n: int) -> dict[str, Floats]:
-        """Initial state of n points."""
+        """Return the initial state of n points."""
         return {name: np.zeros((n, size) if size else n) for name, size in self._sizes.items()}
 
     def evaluate(self, strain: Floats, state: Mapping[str, Floats], dt: float = 1.0) -> Response:
@@ -111,7 +111,7 @@ class MaterialPoints:
         return Response(stress, new, at, self._size)
 
     def _step(self, strain: Tensor, state: State, dt: float) -> tuple[Tensor, State]:
-        """Stress and state of all points at the end of a step."""
+        """Return the stress and state of all points at the end of a step."""
         material = SimpleNamespace(**self._values, dt=dt)
 
         def update(strain: Tensor, state: State) -> tuple[Tensor, State]:
@@ -133,7 +133,7 @@ class MaterialPoints:
         d_strain: Floats,
         d_state: Mapping[str, Floats],
     ) -> tuple[Floats, dict[str, Floats]]:
-        """Changes of stress and state at the end of a step, to first order.
+        """Return the changes of stress and state at the end of a step, to first order.
 
         Args:
             strain: As for `evaluate`.
@@ -154,7 +154,7 @@ class MaterialPoints:
         changes = [d_strain, *(d_state[name] for name in old)]
 
         def change(output: Tensor) -> Floats:
-            """Changes (n, c) of an output (n,): dy = Σ ∂y/∂x dx."""
+            """Return the changes (n, c) of an output (n,): dy = Σ ∂y/∂x dx."""
             total = np.zeros((len(strain), d_strain.shape[-1]))
             if output.requires_grad:
                 # Each output depends only on the arguments at its point.

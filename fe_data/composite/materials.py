@@ -61,7 +61,7 @@ class YieldStress(Short):
         law.require_between("c", self.c, law.c_bounds)
 
     def __call__(self, p: Any, numeric: Any = None) -> Any:
-        """The yield stress.
+        """Return the yield stress.
 
         Args:
             p: Accumulated plastic strain [-], a number, an array or a tensor.

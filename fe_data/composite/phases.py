@@ -199,7 +199,7 @@ class Phases(Short):
         return content
 
     def without_expansion(self, names: Iterable[str]) -> list[str]:
-        """Names of the phases that do not expand, if another of these phases expands.
+        """Return the names of the phases that do not expand, if another of these phases expands.
 
         Args:
             names: Names of phases; "void" is ignored.

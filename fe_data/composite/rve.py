@@ -107,6 +107,7 @@ class CompositeSolution(Short):
             at the last increment that was reached; None if the path is complete.
         strength: Largest mean stress of the last part of the path; None if nothing can break, or if
             no strain is prescribed.
+        warning: Why the stress at the end depends on the mesh; empty if it converges.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -127,9 +128,10 @@ class CompositeSolution(Short):
     info: dict[str, float | int | str]
     stop: ConvergenceError | KeyboardInterrupt | None = None
     strength: Strength | None = None
+    warning: str = ""
 
     def fields(self, step: int = -1) -> dict[str, PhaseFields]:
-        """Fields of all phases at a step.
+        """Return the fields of all phases at a step.
 
         Args:
             step: Index in `steps`.
@@ -156,7 +158,7 @@ class CompositeSolution(Short):
         return fields
 
     def displacement(self, step: int = -1) -> Floats:
-        """Displacement of the nodes of the mesh in the plane z = 0.
+        """Return the displacement of the nodes of the mesh in the plane z = 0.
 
         Args:
             step: Index in `steps`.
@@ -283,6 +285,7 @@ def solve_composite(
                     steps.append(_step(rve.x, rve.state))
 
             path = follow(rve, loading, increments, tolerance, reached, partial=partial)
+            warning = "" if path.stop else rve.mesh_dependence()
     if not keep_steps:
         steps = [_step(path.x, path.state)]
     is_whole = len(path.history["strain"]) > loading.total(increments)
@@ -296,6 +299,7 @@ def solve_composite(
         _info(cell, path, seconds),
         path.stop,
         _strength(path, phases, microstructure),
+        warning,
     )
 
 
@@ -313,7 +317,7 @@ def _at_rest(
 def _info(
     cell: Cell, path: EquilibriumPath, seconds: dict[str, float]
 ) -> dict[str, float | int | str]:
-    """Sizes, counts and seconds of a simulation."""
+    """Return the sizes, counts and seconds of a simulation."""
     sizes = {"n_dofs": cell.n, "n_elements": len(cell.domain.triangles)}
     times = {f"seconds_{name}": value for name, value in seconds.items()}
     return {**sizes, **path.counts, **times}
@@ -349,7 +353,7 @@ def _strength(
 
 
 def _step(x: Floats, state: State) -> CompositeStep:
-    """The state of an RVE at an equilibrium."""
+    """Return the state of an RVE at an equilibrium."""
     return CompositeStep(x, state.temperature, state.variables, state.stresses, state.debonding)
 
 
@@ -403,7 +407,7 @@ def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw 
 
 
 def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
-    """Side of the RVE [mm], from the mean diameter of its fibres; None without a diameter.
+    """Return the side of the RVE [mm] from the mean fibre diameter; None without a diameter.
 
     Returns:
         The side. In an RVE of voids alone the diameter is that of the voids.

@@ -62,12 +62,12 @@ class Softening(Short):
         self.slope = stress**2 / (2 * (self.capacity + self.stored))  # finite for each h
 
     def mean(self, values: Floats) -> Floats:
-        """Means (m,) over each element of values (m q,) at its points."""
+        """Return the means (m,) over each element of values (m q,) at its points."""
         sums = (self.weights * values.reshape(self.weights.shape)).sum(axis=1)
         return np.asarray(sums / self.areas)
 
     def damage(self, work: Floats) -> tuple[Floats, Floats]:
-        """Damage of each element, and its derivative by the work.
+        """Return the damage of each element, and its derivative by the work.
 
         Args:
             work: (m,) work W [MPa].
@@ -81,7 +81,7 @@ class Softening(Short):
         return np.minimum(ratio, 1.0), slope
 
     def dissipated(self, work: Floats) -> float:
-        """Work that softening has dissipated [MPa times the area of an RVE of side 1].
+        """Return the work that softening has dissipated [MPa times the area of an RVE of side 1].
 
         Args:
             work: (m,) work W [MPa].
@@ -113,7 +113,7 @@ class DamagedResponse(Short):
         self.state = effective.state | {DAMAGE: at_points}
 
     def tangent(self) -> Floats:
-        """Derivative (m q, k, k) of the stress by the strain at constant damage [MPa]."""
+        """Return the derivative ∂σ/∂ε (m q, k, k) at constant damage [MPa]."""
         return self._intact[:, None, None] * self._effective.tangent()
 
     def coupling(self) -> tuple[Floats, Floats] | None:

@@ -169,7 +169,7 @@ class Design(Short):
         return np.column_stack([self.inputs, *self.fields.values()])
 
     def sample(self, index: int) -> Sample:
-        """One sample of this design.
+        """Return one sample of this design.
 
         Args:
             index: Row of the dataset.
@@ -274,7 +274,7 @@ def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int
 
 
 def digest_microstructures(design: Design) -> str:
-    """SHA-256 of the given microstructures of a design, and of the index of each sample."""
+    """Return the SHA-256 of the microstructures of a design, and of the index of each sample."""
     digest = hashlib.sha256()
     for micro in design.microstructures:
         fibres = np.column_stack([micro.centres, micro.radii])

@@ -146,7 +146,7 @@ class RVESolution(Short):
         return 2 * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
-        """Averages and properties, without the fields.
+        """Return the averages and properties, without the fields.
 
         Returns:
             The result. It lacks effective properties if they were not computed, and b_eff and c_eff

@@ -154,7 +154,7 @@ class MultifrontalCholesky(Short):
 
 @compiled()
 def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -> Ints:
-    """Place of each entry of the upper triangle in the panels of the factor."""
+    """Return the place of each entry of the upper triangle in the panels of the factor."""
     position = plan.position
     first = plan.first
     start = plan.start

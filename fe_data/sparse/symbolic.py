@@ -81,7 +81,7 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
 
 
 def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
-    """Graph of the nodes, from the pattern of `block` unknowns per node."""
+    """Return the graph of the nodes, from the pattern of `block` unknowns per node."""
     n = len(indptr) - 1
     upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
     upper = upper[::block, ::block]
@@ -89,13 +89,13 @@ def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
 
 
 def _unknowns(nodes: Ints, block: int) -> Ints:
-    """Indices (n block,) of the unknowns of nodes (n,)."""
+    """Return the indices (n block,) of the unknowns of nodes (n,)."""
     return np.asarray((block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel())
 
 
 @compiled()
 def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
-    """Parent of each column, and number of entries in each column of L with the diagonal."""
+    """Return parents of columns, and numbers of entries in columns of L with the diagonal."""
     # parent(j) is the first row below the diagonal in column j of L (Liu, 1990).
     n = len(indptr) - 1
     parent = np.full(n, -1, np.int32)
@@ -123,7 +123,7 @@ def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
 
 
 def _children(parent: Ints) -> tuple[Ints, Ints]:
-    """First child and next sibling of each node, in ascending order; -1 for none."""
+    """Return the first child and next sibling of each node, in ascending order; -1 for none."""
     first = np.full(len(parent), -1, np.int32)
     sibling = np.full(len(parent), -1, np.int32)
     below = np.flatnonzero(parent >= 0)
@@ -198,7 +198,7 @@ def _join(up: Ints, block: int, k: Ints, m: Ints, zeros: Floats, into: Ints) -> 
 def _front_rows(
     indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """`first`, `start`, `rows` and `in_parent` of an `Elimination`."""
+    """Return `first`, `start`, `rows` and `in_parent` of an `Elimination`."""
     n = len(indptr) - 1
     first = np.concatenate([[0], np.cumsum(k)]).astype(np.int32)
     start = np.concatenate([[0], np.cumsum(m - k)]).astype(np.int64)

@@ -1,7 +1,9 @@
 """Remove what runs have written in this checkout, and nothing else: python3 clean.py.
 
-Runs list their files in `.made`, one path per line. A dataset folder and a campaign are recognised
-by their own files. Only the standard library is used, so that any Python 3 can remove results.
+Runs list their files in `.made`, one path per line, and with a slash at its end a folder whose
+contents are all theirs. A dataset folder and a campaign are recognised by their own files. Links
+are not followed, and other repositories in the checkout are left alone. Only the standard library
+is used, so that any Python 3 can remove results.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ".made"
@@ -25,19 +28,30 @@ RECORD = re.compile(r"records/\d+/\d+\.npz")  # in the folder of a dataset
 LOCK = re.compile(r"\.lock(-\d+-of-\d+)?")
 TEMPORARY = re.compile(r"\.(.{1,50})\.[0-9a-f]{16}\.tmp", re.DOTALL)
 KEY = re.compile(rb"[0-9a-f]{64}( [0-9a-f]{64})?")  # of a dataset folder that make simulated
+CHECKSUMS = {"dataset.csv": "table_sha256", "failures.csv": "failures_sha256"}  # in the provenance
 DATASET = ("config.json", "provenance.json", "dataset.csv", "failures.csv")
 
 
 def note(*paths: Path, root: Path = ROOT) -> None:
-    """List files that a run has written, or folders that it has created, for `clean`.
+    """List files that a run has written, for `clean`; paths outside the checkout are not listed."""
+    _add_names(paths, "", root)
 
-    Paths outside the checkout are not listed.
-    """
+
+def note_folder(path: Path, root: Path = ROOT) -> None:
+    """List a folder that a run creates, with all that it will contain, for `clean`."""
+    _add_names([path], "/", root)
+
+
+def _add_names(paths: Iterable[Path], end: str, root: Path) -> None:
+    """Append the names of paths, with a slash at the end for folders, to the list."""
     names = listed(root)
     lines = []
     for path in paths:
         place = Path.cwd() / path
-        if place.is_relative_to(root) and (name := place.relative_to(root).as_posix()) not in names:
+        if not place.is_relative_to(root):
+            continue
+        name = place.relative_to(root).as_posix() + end
+        if name not in names:
             lines.append(json.dumps(name) + "\n")
     if lines:
         with (root / LEDGER).open("a", encoding="utf-8") as file:
@@ -45,7 +59,7 @@ def note(*paths: Path, root: Path = ROOT) -> None:
 
 
 def listed(root: Path) -> set[str]:
-    """Return the paths that runs have listed, relative to the checkout."""
+    """Return the paths that runs have listed, in the checkout; folders end with a slash."""
     try:
         lines = (root / LEDGER).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -54,9 +68,11 @@ def listed(root: Path) -> set[str]:
     for line in lines:
         try:
             name = json.loads(line)
-        except ValueError:  # a line that was not finished
+        except (ValueError, RecursionError):  # a line that was not finished, or is no name
             continue
-        if isinstance(name, str) and name and not {"", ".", ".."} & {*name.split("/")}:
+        if not isinstance(name, str) or "\0" in name:
+            continue
+        if not {"", ".", ".."} & {*name.removesuffix("/").split("/")}:
             names.add(name)
     return names
 
@@ -68,14 +84,28 @@ def first_link(root: Path, path: Path) -> Path | None:
 
 
 def files_below(path: Path) -> Iterator[Path]:
-    """Yield the files and links in a folder and below, without following links; or the file."""
-    if path.is_symlink() or path.is_file():
+    """Yield the files and links in a folder and below, without following links; or the file.
+
+    Of another repository only its folder is yielded.
+    """
+    if path.is_symlink() or path.is_file() or is_repository(path):
         yield path
     elif path.is_dir():
         for folder, folders, files in os.walk(path):
-            links = [name for name in folders if Path(folder, name).is_symlink()]
-            folders[:] = sorted({*folders} - {*links, "__pycache__"})
-            yield from (Path(folder, name) for name in sorted(files + links))
+            below = [Path(folder, name) for name in folders]
+            ends = [step.name for step in below if step.is_symlink() or is_repository(step)]
+            folders[:] = sorted({*folders} - {*ends, "__pycache__"})
+            yield from (Path(folder, name) for name in sorted(files + ends))
+
+
+def is_repository(path: Path) -> bool:
+    """Return whether a folder is the top of a repository."""
+    return os.path.lexists(path / ".git")
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether a path is a file: no link, folder, pipe or device."""
+    return path.is_file() and not path.is_symlink()
 
 
 class Git:
@@ -92,6 +122,8 @@ class Git:
             self.committed = {*filter(None, self._ask("ls-files", "-z").split("\0"))}
         except FileNotFoundError:
             self.refusal = "git is not installed"
+        except OSError as error:  # it may not be run
+            self.refusal = f"git cannot be run: {error.strerror}"
         except subprocess.CalledProcessError as error:
             self.refusal = (error.stderr.strip().splitlines() or ["git failed"])[0]
 
@@ -113,7 +145,12 @@ class Git:
     def ignored(self, root: Path, paths: Iterable[Path]) -> set[Path]:
         """Return the paths that git ignores. Committed files are not among them."""
         names = [path.relative_to(root).as_posix() for path in paths]
-        answer = self._ask("check-ignore", "-z", "--stdin", text="\0".join(names) + "\0")
+        try:
+            answer = self._ask("check-ignore", "-z", "--stdin", text="\0".join(names) + "\0")
+        except (OSError, subprocess.CalledProcessError) as error:
+            lines = str(getattr(error, "stderr", "")).strip().splitlines()
+            self.refusal = lines[0] if lines else str(error)
+            return set()
         return {root / name for name in {*answer.split("\0")} - self.committed if name}
 
 
@@ -129,15 +166,14 @@ def is_json(path: Path, key: str, value: str | None = None) -> bool:
 def is_of_dataset(folder: Path, path: Path) -> bool:
     """Return whether a file in the folder of a dataset was written by fe_data.
 
-    A table must have the checksum in the provenance, so that an edited one is kept.
+    Tables must have the checksums in the provenance, so that edited ones are kept.
     """
     name = path.relative_to(folder).as_posix()
-    if name == "dataset.csv":
+    if name in CHECKSUMS:
         checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-        return is_json(folder / "provenance.json", "table_sha256", checksum)
-    if name == "failures.csv":
-        with path.open("rb") as file:
-            return file.read(14) == b"index,attempt,"
+        return is_json(folder / "provenance.json", CHECKSUMS[name], checksum)
+    if name == "provenance.json":
+        return is_json(path, "table_sha256")
     if RECORD.fullmatch(name):
         with path.open("rb") as file:
             file.seek(-min(64, path.stat().st_size), os.SEEK_END)
@@ -145,7 +181,7 @@ def is_of_dataset(folder: Path, path: Path) -> bool:
     match = TEMPORARY.fullmatch(path.name)
     beside = path.with_name(match[1]).relative_to(folder).as_posix() if match else ""
     return (
-        name in {"config.json", "provenance.json"}
+        name == "config.json"
         or LOCK.fullmatch(name) is not None
         or beside in DATASET
         or RECORD.fullmatch(beside) is not None
@@ -155,14 +191,14 @@ def is_of_dataset(folder: Path, path: Path) -> bool:
 def simulated(data: Path) -> Iterator[Path]:
     """Yield the files of datasets and campaigns in a folder and below."""
     for path in [*files_below(data)]:
-        if path.is_symlink():
+        if not is_regular(path):
             continue
         folder = path.parent
         if path.name == "config.json" and is_json(path, "inputs_sha256"):
             yield from (
                 file
                 for file in files_below(folder)
-                if not file.is_symlink() and is_of_dataset(folder, file)
+                if is_regular(file) and is_of_dataset(folder, file)
             )
             key = folder.with_suffix(".key")
             if key.is_file() and KEY.fullmatch(key.read_bytes()[:200]):
@@ -181,12 +217,21 @@ def candidates(root: Path) -> set[Path]:
         path = root / name
         if first_link(root, path) is not None:
             continue
-        files |= {*files_below(path)}
+        if not name.endswith("/"):
+            files |= {*filter(is_regular, [path])}
+        elif is_in_a_place(name):
+            files |= {file for file in files_below(path) if file.is_symlink() or file.is_file()}
         for temporary in path.parent.glob(".*.tmp"):  # of a killed process
             match = TEMPORARY.fullmatch(temporary.name)
             if match and match[1] == path.name[:50] and temporary.is_file():
                 files.add(temporary)
     return files
+
+
+def is_in_a_place(name: str) -> bool:
+    """Return whether a folder is inside a place of results, and not such a place as a whole."""
+    above = [folder.as_posix() for folder in PurePosixPath(name).parents]
+    return any(fnmatch(folder, place) for folder in above for place in PLACES)
 
 
 def remove(root: Path, files: Iterable[Path]) -> None:
@@ -219,7 +264,9 @@ def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
         A line for each file that is kept although git ignores it, or the reason why nothing is
         removed.
     """
-    places = [*places]
+    for place in places:
+        if not place or place.startswith("/") or ".." in place.split("/"):
+            return [f"nothing is removed: {place!a} is no place inside this folder"]
     left = remaining(root, places)
     if not left:
         return []
@@ -227,8 +274,13 @@ def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
     if git.refusal:
         return [f"nothing is removed, because git does not say what it ignores: {git.refusal}"]
     ignored = git.ignored(root, left)
+    if git.refusal:
+        return [f"nothing is removed, because git does not say what it ignores: {git.refusal}"]
     links = {path for path in left if path.is_symlink()} - {root / name for name in git.committed}
-    removed = candidates(root) & ignored
+    try:
+        removed = candidates(root) & ignored
+    except OSError as error:
+        return [f"nothing is removed: {error.filename!a} cannot be read ({error.strerror})"]
     remove(root, removed)
     unlisted = sorted(path.relative_to(root).as_posix() for path in (ignored | links) - removed)
     lines = [f"kept, a file or link that no run lists: {name!a}" for name in unlisted[:SHOWN]]
@@ -264,7 +316,7 @@ def main() -> int:
         return run(options.run, options.list)
     for line in clean(places=options.places):
         print(f"clean: {line}")
-    if listed(ROOT) and not any(os.path.lexists(ROOT / name) for name in listed(ROOT)):
+    if is_regular(ROOT / LEDGER) and not any(os.path.lexists(ROOT / name) for name in listed(ROOT)):
         (ROOT / LEDGER).unlink()
     return 0
 

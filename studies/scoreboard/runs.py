@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bnn.storage.reading import is_number
-from figures.pipeline.clean import note
+from figures.pipeline.clean import note, note_folder
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 from safe_files.writing import write_atomic
@@ -54,7 +54,8 @@ def environment(library: str, folder: Path) -> Path:
         write_atomic(mark, MADE.encode(), MADE.encode())  # marks an unfinished folder
         if home.exists():
             shutil.rmtree(home)
-        note(mark, home)
+        note(mark)
+        note_folder(home)
         checked, unchecked = requirements(pins.split())
         venv = [sys.executable, "-m", "venv", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]

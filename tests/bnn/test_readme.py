@@ -87,11 +87,13 @@ def test_example(tmp_path, monkeypatch, capsys):
     mean, std, size = importance_weighted(*data, X_new)
     assert size > 500
     mean, std = mean[:, 0], std[:, 0]
-    found = {name: each.predict(X_new, True) for name, each in names["ensembles"].items()}
+    predictions = {
+        name: ensemble.predict(X_new, True) for name, ensemble in names["ensembles"].items()
+    }
     rmse = {}
     width = {}
     shift = {}
-    for name, (m, s) in {"exact": (mean, std), **found}.items():
+    for name, (m, s) in {"exact": (mean, std), **predictions}.items():
         rmse[name] = bnn.metrics.rmse(truth, m)
         inside = bnn.metrics.coverage(truth, m, s)
         width[name] = np.mean(s / std)

@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 from fe_data import ConvergenceError, Loading
-from fe_data.path_following import (
-    IncrementalProblem,
-    Newton,
-    PlaneStrainProblem,
-    Residual,
-    advance,
-    extrapolate,
-    follow,
-)
+from fe_data.incremental_problem import IncrementalProblem, Newton, PlaneStrainProblem, Residual
+from fe_data.path_following import advance, extrapolate, follow
 
 STIFFNESS = 10.0  # of the bar
 BAND = 1000.0  # initial stiffness of its band, whose strength is 1
@@ -100,8 +93,8 @@ def test_a_path_that_snaps_back_ends_in_an_error_under_a_prescribed_strain():
     with pytest.raises(ConvergenceError, match="material that softens") as caught:
         followed(Bar(-20.0), 0.4)
     assert caught.value.history["strain"].max() <= 1 / STIFFNESS + 1 / BAND
-    part, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
-    assert isinstance(part.stop, ConvergenceError)
+    stopped, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
+    assert isinstance(stopped.stop, ConvergenceError)
     np.testing.assert_array_equal(strain, caught.value.history["strain"][:, 0])
 
 

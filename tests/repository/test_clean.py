@@ -15,12 +15,18 @@ from figures.pipeline.paths import ROOT
 PROGRAM = "figures/pipeline/clean.py"
 TABLE = "index,seed\n"
 RECORD = "x" + 64 * "0"
-PROVENANCE = json.dumps({"table_sha256": hashlib.sha256(TABLE.encode()).hexdigest()})
+FAILURES = "index,attempt,reason\n"
+PROVENANCE = json.dumps(
+    {
+        "table_sha256": hashlib.sha256(TABLE.encode()).hexdigest(),
+        "failures_sha256": hashlib.sha256(FAILURES.encode()).hexdigest(),
+    }
+)
 MARKED = {  # removed by their own content
     "data/my/train_beta/config.json": '{"inputs_sha256": "0"}',
     "data/my/train_beta/dataset.csv": TABLE,
     "data/my/train_beta/provenance.json": PROVENANCE,
-    "data/my/train_beta/failures.csv": "index,attempt,reason\n",
+    "data/my/train_beta/failures.csv": FAILURES,
     "data/my/train_beta/records/0000/0000000.npz": RECORD,
     "data/my/train_beta/records/0000/.0000001.npz.0123456789abcdef.tmp": "x",
     "data/my/train_beta/.lock-1-of-2": "",
@@ -92,16 +98,16 @@ def checkout(tmp_path):
         subprocess.run(["git", *command], cwd=root, check=True)
     named = [name for name in (*LISTED, *COMMITTED) if "scoreboard" not in name]
     clean.note(*(root / name for name in named), root=root)
-    clean.note(root / "build/scoreboard/sklearn", root=root)  # a folder
+    clean.note_folder(root / "build/scoreboard/sklearn", root=root)
     return root
 
 
 def run(root, **environment):
     """Run the program without the packages and return its lines."""
     command = [sys.executable, "-I", "-S", PROGRAM]
-    given = {**os.environ, **environment}
+    variables = {**os.environ, **environment}
     ended = subprocess.run(
-        command, cwd=root, env=given, check=True, capture_output=True, encoding="utf-8"
+        command, cwd=root, env=variables, check=True, capture_output=True, encoding="utf-8"
     )
     return ended.stdout.splitlines()
 
@@ -109,8 +115,8 @@ def run(root, **environment):
 @pytest.mark.skipif(not shutil.which("make"), reason="no make here")
 def test_make_clean_removes_what_runs_made_and_nothing_else(checkout):
     subprocess.run(["make", "-s", "clean"], cwd=checkout, check=True)
-    kept = {*COMMITTED, *FOREIGN, "Makefile", ".gitignore", PROGRAM, clean.LEDGER}
-    assert names_in(checkout) == kept
+    files_of_user = {*COMMITTED, *FOREIGN, "Makefile", ".gitignore", PROGRAM, clean.LEDGER}
+    assert names_in(checkout) == files_of_user
 
 
 def test_kept_files_are_named(checkout):
@@ -154,7 +160,13 @@ def test_an_edited_table_and_results_that_git_does_not_ignore_are_kept(checkout)
     assert (checkout / "figures/full/02.json").is_file()
 
 
-@pytest.mark.parametrize("line", ['"../outside"', '"/etc"', '""', '"data/../../outside"', "[", "3"])
+NESTED = "[" * 10**5
+OUTSIDE = ['"../outside/"', '"data/../../outside/"', '"/etc/"', '"//"', '"a\\u0000b"', NESTED]
+
+
+@pytest.mark.parametrize(
+    "line", [*OUTSIDE, '"../outside"', '"/etc"', '""', '"data/../../outside"', "[", "3"]
+)
 def test_lines_that_lead_out_of_the_checkout_are_skipped(tmp_path, line):
     (tmp_path / clean.LEDGER).write_text(f'{line}\n"data/a"\n', encoding="utf-8")
     assert clean.listed(tmp_path) == {"data/a"}
@@ -179,3 +191,103 @@ def test_nothing_is_removed_where_git_refuses(checkout):
     assert line.startswith("clean: nothing is removed, because")
     assert "dubious ownership" in line
     assert names_in(checkout) == before
+
+
+def repository(folder):
+    """Make a repository with a commit."""
+    write(folder, {"mine.py": "x"})
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("place", ["figures/nested", "build/docs/nested", "figures/my/.nested"])
+def test_a_repository_in_the_checkout_is_left_alone(checkout, place):
+    repository(checkout / place)
+    clean.note(checkout / place / "mine.py", root=checkout)
+    clean.note_folder(checkout / place, root=checkout)
+    clean.note_folder((checkout / place).parent, root=checkout)
+    run(checkout)
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=checkout / place, check=True, capture_output=True
+    )
+    assert not status.stdout
+
+
+def test_a_listed_file_that_became_a_folder_keeps_its_contents(checkout):
+    page = checkout / "figures/my/notebooks/01.html"
+    page.unlink()
+    write(page, {"mine.txt": "x"})
+    run(checkout)
+    assert (page / "mine.txt").is_file()
+
+
+@pytest.mark.parametrize("name", ["data", "build", "figures", "figures/mine", "studies", ".", ""])
+def test_no_place_as_a_whole_belongs_to_a_run(checkout, name):
+    """As if somebody had edited the list."""
+    with (checkout / clean.LEDGER).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(f"{name}/") + "\n" + json.dumps(name) + "\n")
+    run(checkout)
+    assert {*FOREIGN} <= names_in(checkout)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_pipes_and_foreign_files_with_names_of_a_dataset_are_kept(checkout):
+    """Reading a pipe would wait for ever."""
+    for name in ("failures.csv", "provenance.json"):
+        (checkout / "data/my/train_beta" / name).unlink()
+    os.mkfifo(checkout / "data/my/train_beta/failures.csv")
+    write(checkout, {"data/my/train_beta/provenance.json": "[]"})
+    run(checkout)
+    remaining = names_in(checkout / "data/my/train_beta")
+    assert {"failures.csv", "provenance.json", "dataset.csv"} <= remaining
+
+
+def test_names_of_any_bytes_are_removed_if_listed_and_kept_if_not(checkout):
+    listed = ["-rf", "two\nlines", "*", "'q\".txt", ":(glob)**", os.fsdecode(b"\xff\xfe")]
+    for name in (*listed, os.fsdecode(b"\xfd")):
+        (checkout / "figures/my" / name).write_text("x", encoding="utf-8")
+    clean.note(*(checkout / "figures/my" / name for name in listed), root=checkout)
+    run(checkout, LC_ALL="C", PYTHONIOENCODING="ascii")
+    left = [path.name for path in (checkout / "figures/my").iterdir()]
+    assert left == [os.fsdecode(b"\xfd")]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_nothing_is_removed_if_git_cannot_be_run(checkout, mode):
+    git = checkout.parent / "programs" / "git"
+    write(git.parent, {"git": "no program"})
+    git.chmod(mode)
+    before = names_in(checkout)
+    (line,) = run(checkout, PATH=str(git.parent))
+    assert line.startswith("clean: nothing is removed, because git does not say")
+    assert names_in(checkout) == before
+
+
+def test_nothing_is_removed_if_git_fails_later(checkout):
+    git = checkout.parent / "programs" / "git"
+    text = f"""#!/bin/sh
+[ "$1" = check-ignore ] && echo 'fatal: no memory' >&2 && exit 128
+exec {shutil.which("git")} "$@"
+"""
+    write(git.parent, {"git": text})
+    git.chmod(0o755)
+    before = names_in(checkout)
+    (line,) = run(checkout, PATH=f"{git.parent}:{os.environ['PATH']}")
+    assert line.endswith("fatal: no memory")
+    assert names_in(checkout) == before
+
+
+def test_a_list_that_is_a_folder_removes_nothing(checkout):
+    (checkout / clean.LEDGER).unlink()
+    write(checkout / clean.LEDGER, {"x": "x"})
+    before = names_in(checkout)
+    (line,) = run(checkout)
+    assert "cannot be read" in line
+    assert names_in(checkout) == before
+
+
+@pytest.mark.parametrize("place", ["../elsewhere", "/etc", "", "data/.."])
+def test_places_outside_the_checkout_are_refused(checkout, place):
+    (line,) = clean.clean(checkout, [place])
+    assert line.startswith("nothing is removed")

@@ -62,8 +62,8 @@ def test_a_white_kernel_counts_noise_that_include_noise_counts_here(data):
     white = GaussianProcessRegressor(KERNEL + WhiteKernel(0.01), alpha=1e-12, optimizer=None)
     expected = white.fit(X, y).predict(new, return_std=True)[1]
     _, ours = both(data, 0.01, noise=0.1)
-    found = ours.predict(new, return_std=True, include_noise=True)[1]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    std = ours.predict(new, return_std=True, include_noise=True)[1]
+    np.testing.assert_allclose(std, expected, rtol=1e-5)
 
 
 def test_parameters_of_a_kernel_of_scikit_learn_stay_fixed(data):

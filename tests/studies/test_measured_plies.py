@@ -11,7 +11,7 @@ from studies.measured_plies.__main__ import (
     without_simulation,
 )
 
-FOUND = stored()
+STORED = stored()
 WIDEST = ("carbon_epoxy", "glass_epoxy_ly556")  # the largest differences of E_L
 CARBON = [ply for ply in PLIES if ply.startswith("carbon")]
 SENTENCES = [  # constant, and words with the smallest and the largest difference of some plies [%]
@@ -25,7 +25,7 @@ SENTENCES = [  # constant, and words with the smallest and the largest differenc
 
 @pytest.mark.parametrize(("name", "words", "compared"), SENTENCES)
 def test_rves_differ_from_measured_plies_as_the_page_states(name, words, compared):
-    both = [(FOUND[ply, "RVEs of 30 fibres"], FOUND[ply, "measured"]) for ply in compared]
+    both = [(STORED[ply, "RVEs of 30 fibres"], STORED[ply, "measured"]) for ply in compared]
     differences = [100 * abs(rve[name][0] / ply[name][0] - 1) for rve, ply in both if name in ply]
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert words.format(f"{min(differences):.0f}", f"{max(differences):.0f}") in page
@@ -34,13 +34,13 @@ def test_rves_differ_from_measured_plies_as_the_page_states(name, words, compare
 def test_all_formulas_are_below_the_measured_moduli_across_the_fibres():
     for (ply, _), values in without_simulation().items():
         for name in ("E_T_GPa", "G_LT_GPa"):
-            assert values[name][0] <= FOUND[ply, "measured"][name][0], (ply, name)
+            assert values[name][0] <= STORED[ply, "measured"][name][0], (ply, name)
 
 
 def test_the_page_and_the_formulas_are_those_of_the_table():
     for key, values in without_simulation().items():
         for name, (value, _) in values.items():
-            assert value == pytest.approx(FOUND[key][name][0], rel=1e-5), (key, name)
+            assert value == pytest.approx(STORED[key][name][0], rel=1e-5), (key, name)
     page = PAGE.read_text(encoding="utf-8")
-    assert plies(FOUND) in page
-    assert variations(FOUND) in page
+    assert plies(STORED) in page
+    assert variations(STORED) in page

@@ -151,8 +151,10 @@ try:
 except ImportError as error:
     print(error)
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == (
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == (
         "laws of plasticity need PyTorch, which is not installed: pip install torch\n"
     )
 

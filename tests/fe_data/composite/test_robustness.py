@@ -5,9 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from fe_data import Isotropic, Loading, Microstructure, named_phases, solve_composite
+from fe_data import (
+    Isotropic,
+    Loading,
+    Microstructure,
+    Settings,
+    VolumeFraction,
+    named_phases,
+    solve_composite,
+)
 from fe_data.composite.ellipticity import is_elliptic
 from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.properties import solve_material
 from fe_data.geometry.microstructure import random_microstructure
 
 COARSE = 4.0  # elements per fibre diameter
@@ -43,6 +52,20 @@ def test_one_fibre_in_epoxy_follows_each_path(loading):
     follows("glass_epoxy", 0.4, 1, 3.0, loading, 15)
 
 
+@pytest.mark.parametrize(
+    ("material", "strain", "warns"),
+    [("glass_epoxy", -0.03, True), ("glass_epoxy", 0.005, False), ("boron_aluminium", 0.03, False)],
+)
+def test_a_complete_path_says_whether_its_stress_depends_on_the_mesh(material, strain, warns):
+    """Epoxy that hardly hardens loses ellipticity; metal with linear hardening does not."""
+    fibres = random_microstructure(0.5, 2, 2)
+    phases, settings = named_phases(material), Settings(strain=strain, resolution=3.0, increments=8)
+    rve = solve_material(phases, VolumeFraction(0.5), fibres, settings, silent=True)
+    assert rve.stop is None
+    assert (LIMIT in rve.solution.warning) == warns
+    assert rve.effective.warning.endswith(rve.solution.warning)
+
+
 # The shipped materials with the laws of the resins and metals, and each loading, at least once
 GRID = [
     ("glass_epoxy", 0.6, 6, COARSE, "cycle"),
@@ -75,20 +98,20 @@ def test_stress_and_tangent_are_right_after_random_strains_near_the_axis_of_pres
     strain[100:, :3] = size * rng.normal(size=(200, 1))
     strain[200:, 3:] = 0.0  # only pressure
     for state in (points.rest(300), points.evaluate(0.5 * strain, points.rest(300)).state):
-        found = points.evaluate(strain, state)
-        tangent = found.tangent()
+        response = points.evaluate(strain, state)
+        tangent = response.tangent()
         step = 1e-6 * size
         for i, direction in enumerate(step * np.eye(6)):
             ends = [points.evaluate(strain + s * direction, state).stress for s in (1, -1)]
             slopes = (ends[0] - ends[1]) / (2 * step)
             largest = np.linalg.norm(material.elasticity.stiffness)
             np.testing.assert_allclose(tangent[:, :, i], slopes, rtol=0, atol=1e-5 * largest)
-        yields = found.state["p"] > state["p"]
+        yields = response.state["p"] > state["p"]
         tension, compression = (
-            material.parameters[key](found.state["p"]) for key in ("tension", "compression")
+            material.parameters[key](response.state["p"]) for key in ("tension", "compression")
         )
-        mean = found.stress[:, :3].mean(axis=1)
-        deviator = found.stress - mean[:, None] * [1, 1, 1, 0, 0, 0]
+        mean = response.stress[:, :3].mean(axis=1)
+        deviator = response.stress - mean[:, None] * [1, 1, 1, 0, 0, 0]
         # 6 J_2 + 6 m (σ_c - σ_t) - 2 σ_c σ_t
         surface = 3 * (deviator**2).sum(axis=1) + 6 * mean * (compression - tension)
         surface -= 2 * tension * compression

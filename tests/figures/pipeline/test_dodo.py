@@ -14,10 +14,10 @@ from figures.pipeline.profiles import REPEATED
 def dodo(monkeypatch):
     """The names of dodo.py under parameters from the environment."""
 
-    def load(**given):
+    def load(**variables):
         for name in ("PROFILE", "DATA", "SEED", "JOBS"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in given.items():
+        for name, value in variables.items():
             monkeypatch.setenv(name, str(value))
         return SimpleNamespace(**runpy.run_path(str(ROOT / "dodo.py")))
 

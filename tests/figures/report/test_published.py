@@ -111,8 +111,8 @@ def test_the_outlier_of_the_second_published_study_is_the_rve_that_its_finding_n
     import_tables(REFERENCE, tmp_path)
     table = load_table(tmp_path / "noise.csv")
     b = table.outputs[:, 0]
-    (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
-    *others, outlier = np.sort(b[table.group == own])
+    (of_outlier,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
+    *others, outlier = np.sort(b[table.group == of_outlier])
     words = f"b_eff = {outlier:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
     quoted(FINDINGS, "One outlier reverses the ranking of the noise models", *words)
 
@@ -163,10 +163,12 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     for number in range(24):
         cells = table.index // 50 == number
         outputs = table.outputs[cells].T
-        found = [mutual_info_regression(table.inputs[cells], y, random_state=0) for y in outputs]
-        positive.append(np.transpose(found) > 0)
-    assert max(int((found == used).all(axis=0).sum()) for found in positive) == 2
-    shares = [np.mean([found[where] for found in positive]) for where in (used, ~used)]
+        information = [
+            mutual_info_regression(table.inputs[cells], y, random_state=0) for y in outputs
+        ]
+        positive.append(np.transpose(information) > 0)
+    assert max(int((information == used).all(axis=0).sum()) for information in positive) == 2
+    shares = [np.mean([information[where] for information in positive]) for where in (used, ~used)]
     first = "{:.0f} % of the inputs in the paper's subsets have positive information"
     words = f"{first}, but also {{:.0f}} % of the others"
     begin = "Over 24 datasets the mutual information of b_m"
