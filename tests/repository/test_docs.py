@@ -72,6 +72,19 @@ def test_a_page_links_the_sections_and_examples_that_use_a_name():
     assert "`Fit your own table <../../examples/README.html#fit-your-own-table>`__" in text
 
 
+def test_pages_link_the_notebooks_that_the_site_shows():
+    """The executed ones; `make docs` rejects links to others."""
+    shown = {ROOT / name for name in (*conf.NOTEBOOKS, *conf.TUTORIALS)}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("studies/*/README.md")]
+    linked = [
+        (page.parent / link).resolve()
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+\.ipynb)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(linked) > 8
+    assert [path for path in linked if path not in shown] == []
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (SITE / "objects.inv").exists(), reason="build/docs is not there: make docs writes it"
