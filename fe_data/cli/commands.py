@@ -162,23 +162,16 @@ def rve(
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["shared"]
     vf, fibres, settings = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    values = vf, E_f_GPa, b_m_MPa, c_m
     inputs: Inputs | VolumeFraction
-    chosen_solver: Any = solver
     phases = None
     if material is None:
         if interphase:
             raise ValueError("--interphase needs --material, with a phase interphase")
-        inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
+        inputs = options.inputs(*values, settings)
         say_units(settings, inputs.E_f_GPa, None)
     else:
-        if solver != "compiled":
-            raise ValueError(
-                "--solver cannot be combined with --material, which has its own solver"
-            )
-        phases = options.phases(material)
-        inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
-        say_units(settings, 0.0, phases)
-        chosen_solver = (Path(material).stem, phases)
+        inputs, phases = _of_material(material, values, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
     paths = options.strength(strength, paths, phases)
     if len(paths) > 1:
@@ -186,15 +179,28 @@ def rve(
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
+    equations: Any = solver if phases is None else (Path(str(material)).stem, phases)
     arguments = inputs, fibres, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, lacking = run_rve(*arguments, chosen_solver, interphase, mesh, drop)
+        line, lacking = run_rve(*arguments, equations, interphase, mesh, drop)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
     if mesh is not None:
         show(f"wrote {mesh}")
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
+
+
+def _of_material(
+    material: str, values: tuple[float, Any, Any, Any], solver: str, settings: Settings
+) -> tuple[VolumeFraction, "fe_data.Phases"]:
+    """Return the input and the phases of `rve --material`; a ValueError for options beside it."""
+    if solver != "compiled":
+        raise ValueError("--solver cannot be combined with --material, which has its own solver")
+    phases = options.phases(material)
+    inputs = options.input_of_material(*values)
+    say_units(settings, 0.0, phases)
+    return inputs, phases
 
 
 def _fibres_of_rve(
