@@ -25,9 +25,9 @@ from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
 from figures.pipeline.profiles import (
     ABLATION,
     ACTIVE_LEARNING,
-    APART,
     DRAWS,
     PRIOR_KNOWLEDGE,
+    REPEATED,
     STRAIN_PATHS,
     SURROGATE,
     StudyNotebook,
@@ -41,11 +41,12 @@ AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one
 FULL_RUN = {  # processor seconds without AVX-512; with AVX-512 trainings take four fifths
     "dataset": 300,
     "00_method": 20,
-    "01_prior_study": 1840,
-    "02_example_1d": 1960,
+    "01_prior_study": 300,
+    "02_example_1d": 100,
     "03_materials_data": 30,
-    "04_materials_surrogate": 480,
+    "04_materials_surrogate": 80,
 }
+REPEATS = {"01_prior_study": 1840, "02_example_1d": 1960, "04_materials_surrogate": 480}
 OF_SHIPPED_TABLES = (MATERIALS_DATA, ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING)
 LONGEST = (SURROGATE,)  # notebooks, in a small run
 
@@ -67,7 +68,9 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
-SECONDS = FULL_RUN if PROFILE.name == paths.REFERENCE.name else {}
+SECONDS, SECONDS_OF_REPEATS = (
+    (FULL_RUN, REPEATS) if PROFILE.name == paths.REFERENCE.name else ({}, {})
+)
 DOIT_CONFIG = {
     "reporter": actions.Reporter,
     "check_file_uptodate": actions.Contents,
@@ -138,9 +141,10 @@ def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
     return paths.is_complete(metrics)
 
 
-def _execution(name):
-    """Execute a notebook of the paper or of a study."""
-    out = paths.results_folder(name, RUN)
+def _execution(name, with_repeats=False):
+    """Execute a notebook of the paper or of a study; with repeats for the study `repeats`."""
+    out = paths.repeats_folder(RUN) if with_repeats else paths.results_folder(name, RUN)
+    profile = PROFILE.with_repeats() if with_repeats else PROFILE
     folder = DATA
     simulated = "dataset"
     if name == DRAWS:
@@ -152,6 +156,8 @@ def _execution(name):
         "data_dir": str(DATA),
         "out_dir": str(out),
     }
+    if with_repeats:
+        parameters["with_repeats"] = "true"
     command = ["-m", "figures.pipeline.run_notebook", name]
     for key, value in parameters.items():
         command += ["-p", key, str(value)]
@@ -177,11 +183,11 @@ def _execution(name):
         "actions": [(actions.run_program, [command])],
         "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
         "uptodate": [
-            config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
+            config_changed(parameters | {"settings": repr(profile.settings_of(name))}),
             (_has_pictures, [metrics]),
         ],
         "targets": [metrics, out / "notebooks" / f"{name}.html"],
-        "meta": {"seconds": SECONDS.get(name)},
+        "meta": {"seconds": (SECONDS_OF_REPEATS if with_repeats else SECONDS).get(name)},
     }
 
 
@@ -209,28 +215,30 @@ def task_study():
         yield task
 
 
-def task_apart():
-    """Execute one of the notebooks that take long, each as a separate task."""
-    missing = f"no tables of independent draws in {paths.drawn(DATA)}"
-    for name, notebook in APART.items():
-        tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
-        what = {"actions": None, "task_dep": tasks}
-        if notebook == DRAWS and not HAS_DRAWS:
-            what = {"actions": [lambda: TaskFailed(missing)]}
-        yield {"basename": name, "doc": f"execute notebook {notebook}"} | what
+def task_repeats():
+    """Execute notebooks with several trainings, and the one over independent datasets."""
+    # Others do not read the tables: their repeats are those of the run without custom tables.
+    repeated = REPEATED if DATA == OWN_DATA else (SURROGATE,)
+    for name in repeated:
+        task = _execution(name, with_repeats=True)
+        program = ["-m", "figures.report.equality", str(paths.repeats_folder(RUN))]
+        task["actions"].append((actions.run_program, [program]))
+        yield task | {"doc": f"execute notebook {name} with repeats"}
+    if DRAWS in PROFILE.notebooks and HAS_DRAWS:
+        yield {"name": DRAWS, "actions": None, "task_dep": [f"notebook:{RUN}:{DRAWS}"]}
 
 
 def task_report():
     """Write the page of the profile."""
     metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
     # Of notebooks that run on request only; as dependencies they would be made to run.
-    apart = [OUT / f"{name}.json" for name in PROFILE.apart]
-    results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
+    apart = [path for name in PROFILE.apart if paths.is_complete(path := OUT / f"{name}.json")]
+    results = {str(path): file_digest(path) for path in [*apart, *paths.repeated_metrics(RUN)]}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
     files = [*(ROOT / "figures" / "report" / "templates").iterdir()]
     files += [ROOT / "figures" / "published.yaml", *paths.tables_below()]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
-        files += paths.REFERENCE.glob("*.json")
+        files += paths.committed_metrics()
     # In the order in which they begin: first the tables, then notebooks that do not wait for them,
     # of each kind the longest first, so that both tasks at once have work until the end.
     first = [f"dataset:{PROFILE.name}"] if DATA == OWN_DATA else []

@@ -2,6 +2,8 @@ from . import export as export
 from . import interop as interop
 from . import noise as noise
 from . import paths as paths
+from ._constant_data import ConstantInputWarning as ConstantInputWarning
+from ._constant_data import ConstantOutputWarning as ConstantOutputWarning
 from .acquisition.campaign import Campaign as Campaign
 from .acquisition.choice import select_runs as select_runs
 from .components import PCARegressor as PCARegressor
@@ -56,8 +58,6 @@ from .noise import StudentNoise as StudentNoise
 from .priors.function_prior import FunctionPrior as FunctionPrior
 from .priors.samplers import SamplerPrior as SamplerPrior
 from .priors.samplers import TablePrior as TablePrior
-from .regressor import ConstantInputWarning as ConstantInputWarning
-from .regressor import ConstantOutputWarning as ConstantOutputWarning
 from .scaling import BoundsScaler as BoundsScaler
 from .scaling import BoundsWarning as BoundsWarning
 from .scaling import Scaling as Scaling

@@ -15,13 +15,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bnn._constant_data import ConstantInputWarning, warn_of_rounding
 from bnn._missing import check_present, missing_outputs, where_present
 from bnn._text import described
 from bnn._validation import (
     Array,
     as_columns,
     as_finite,
-    below_rounding,
     check_flags,
     check_kind,
     check_ranges,
@@ -35,37 +35,8 @@ from bnn._validation import (
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
-from safe_files.help_page import ExplainedWarning
-
-
-class ConstantInputWarning(ExplainedWarning):
-    """An input is constant in the data of `fit`, or later has a value other than this constant."""
-
-
-class ConstantOutputWarning(ExplainedWarning):
-    """An output varies in the data of `fit`, but so little that it is predicted as a constant."""
-
 
 SAME_VALUE = 1e-9  # relative difference up to which two values count as equal
-
-
-def warn_of_constant(X: Array) -> None:
-    """Warn the caller of `fit` if an input is constant in X (N, n_in), unless N = 1."""
-    constant = np.flatnonzero(~varies(X))
-    if constant.size and len(X) > 1:
-        i = constant[0]
-        what = below_rounding(X[:, i]) or "is constant in the data, so its effect cannot be learnt"
-        message = f"input {i} {what}"
-        warnings.warn(message, ConstantInputWarning, stacklevel=5)
-
-
-def _warn_of_rounding(y: Array, constants: Array) -> None:
-    """Warn the caller of `fit` if an output of y (N, n_out) varies, but is taken for a constant."""
-    values = filled(y)
-    for j in np.flatnonzero(~np.isnan(constants)):
-        if text := below_rounding(values[:, j]):
-            warnings.warn(f"output {j} {text}", ConstantOutputWarning, stacklevel=4)
-            return
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -188,7 +159,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
-        _warn_of_rounding(outputs, constants)
+        warn_of_rounding(outputs, constants)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, data_noise)
         single = ~varies(points) & (len(points) > 1)

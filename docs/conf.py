@@ -85,7 +85,8 @@ def complete(app, name, source):
     """Put into a page what comes from other files: contents, networks, a run's address."""
     source[0] = re.sub(r"(?m)^\|.*$", lambda row: unbroken(row[0]), source[0])
     if name == root_doc:
-        before, heading, after = source[0].partition("\n## ")
+        # The first lines and the table of pages come before the pictures of the examples.
+        before, heading, after = source[0].partition("\n## Licence")
         source[0] = f"{before}\n{cards()}{heading[1:]}{after}"
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
         for kind, names in {"NOTEBOOKS": NOTEBOOKS, "TUTORIALS": TUTORIALS}.items():

@@ -1,4 +1,4 @@
-"""Representative volume elements of a fibre composite: four inputs, five effective properties.
+"""Representative volume elements of fibre composites: simulation, properties and datasets.
 
 `__init__.pyi` lists the public names. Each name is imported when it is first used, so
 `from fe_data import Inputs` needs neither dolfinx nor gmsh.

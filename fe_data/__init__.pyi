@@ -6,10 +6,10 @@ from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
 from .composite.interface import Interface as Interface
 from .composite.laws import law as law
 from .composite.materials import Material as Material
-from .composite.materials import Phases as Phases
 from .composite.materials import YieldStress as YieldStress
-from .composite.materials import load_phases as load_phases
-from .composite.materials import named_phases as named_phases
+from .composite.phases import Phases as Phases
+from .composite.phases import load_phases as load_phases
+from .composite.phases import named_phases as named_phases
 from .composite.rve import CompositeSolution as CompositeSolution
 from .composite.rve import CompositeStep as CompositeStep
 from .composite.rve import PhaseFields as PhaseFields

@@ -193,7 +193,7 @@ class Loading(Short):
         return bool(alone and abs(steps.sum()) == len(steps))
 
     def total(self, increments: int) -> int:
-        """Number of increments of the whole path.
+        """Return the number of increments of the whole path.
 
         Args:
             increments: Number of increments of each segment, if the loading gives none.
@@ -211,7 +211,7 @@ class Loading(Short):
         return sum(counts)
 
     def segments(self, increments: int) -> list[Segment]:
-        """Straight segments of the path, in order.
+        """Return the straight segments of the path, in order.
 
         Args:
             increments: Number of increments of each segment, if the loading gives none.
@@ -238,7 +238,7 @@ class Loading(Short):
 
 
 def with_increments(loading: Loading, increments: int) -> Loading:
-    """The same path, which gives `increments` for each segment if it gave no numbers."""
+    """Return the same path, which gives `increments` for each segment if it gave no numbers."""
     counts = tuple(segment.increments for segment in loading.segments(increments))
     return dataclasses.replace(loading, increments=counts)
 

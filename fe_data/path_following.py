@@ -16,19 +16,24 @@ have its load among the unknowns, and the dissipated energy as t.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.arrays import Floats, Short, short
 from fe_data.errors import ConvergenceError
-from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Segment
+from fe_data.incremental_problem import (
+    PREDICTOR_POINTS,
+    SMALLEST_STEP,
+    Averages,
+    IncrementalProblem,
+    Residual,
+)
+from fe_data.loading import ALL_AXES, Loading, Segment
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
-_PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
 _LARGEST_ACCURACY = 0.1  # relative residual of a linear solve
 # Damping of the tangent at first, its bounds, and its factors after a step. It falls with the
 # residual, but grows faster, so that cycles of the iteration raise it.
@@ -38,7 +43,6 @@ _DAMPING_FACTORS = (0.5, 8.0)
 # A residual is relative to the mean stress. The smallest reference is this fraction of the largest
 # mean stress so far, because the stress may be zero after unloading.
 _LEAST_SCALE = 0.1
-_SMALLEST_STEP = 1 / 1024  # fraction of an increment
 # The error of a step is proportional to its square, so the next step is 0.9 / √error times as long
 # (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, 1993, section II.4).
 _SAFETY = 0.9
@@ -46,160 +50,9 @@ _LEAST_FACTOR = 0.25
 _LARGEST_FACTOR = 2.0
 _NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
 
-Averages = dict[str, Floats]  # volume averages by name
-
 
 class _PathEnd(Exception):
     """The problem ends the path at an equilibrium within an increment."""
-
-
-@short
-class Residual(NamedTuple):
-    """The residual of a trial, and stresses to which it is compared."""
-
-    vector: Floats  # r of the unknowns that are not prescribed
-    imbalance: float  # larger residual of nodal forces and of mean stresses, as a stress [MPa]
-    stress: float  # norm of the mean stress [MPa]
-    held: float = 0.0  # norm of the mean stress that the temperature causes at zero strain [MPa]
-
-
-@dataclass(frozen=True)
-class Newton:
-    """Constants of Newton's method for one kind of problem."""
-
-    iterations: int = 20
-    points: int = _PREDICTOR_POINTS  # equilibria for the predictor after the path's first segment
-    # After this number of iterations in later segments, a residual above the first one ends the
-    # solve.
-    patience: int | None = None
-    damped: int = 0  # further iterations with a damped tangent, if these do not converge
-    # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
-    least_accuracy: float | None = None
-
-
-class IncrementalProblem(Short, ABC):
-    """Equations of the next equilibrium of a path, and the state at the last equilibrium.
-
-    Attributes:
-        newton: Constants of Newton's method.
-        x: Unknowns (n,) at the last equilibrium.
-        state: All other data of the last equilibrium.
-        trial: State at the end of the step to the last trial, which `residual` sets.
-    """
-
-    newton = Newton()
-    x: Floats
-    state: Any
-    trial: Any
-
-    @abstractmethod
-    def begin(self, segment: Segment, *, is_first: bool) -> float | None:
-        """Begin a segment of the path at the last equilibrium.
-
-        Args:
-            segment: The segment.
-            is_first: Whether no segment came before.
-
-        Returns:
-            Length of the segment relative to the one before, if the path continues nearly straight.
-            Then earlier equilibria are used for the prediction. Otherwise None.
-        """
-
-    @abstractmethod
-    def prescribe(self, x: Floats, t: float) -> None:
-        """Write what is prescribed at fraction t of the segment to trial unknowns x."""
-
-    @abstractmethod
-    def residual(self, x: Floats, t: float) -> Residual:
-        """Evaluate r(x, t) for trial unknowns, from the last equilibrium."""
-
-    @abstractmethod
-    def assemble_tangent(self) -> None:
-        """Assemble the tangent K = -∂r/∂x at the last trial."""
-
-    def damp(self, damping: float) -> None:
-        """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
-
-    def limit(self) -> str:
-        """Return a sentence on the physical limit at the last equilibrium, "" if there is none."""
-        return ""
-
-    @abstractmethod
-    def solve(self, residual: Floats, accuracy: float) -> Floats:
-        """Solve K dx = r to a relative residual; return dx (n,), NaN if K is singular."""
-
-    def step_error(self, x: Floats, t: float) -> float:  # noqa: ARG002 (for other problems)
-        """Estimate the error of a step to an equilibrium, relative to the allowed error.
-
-        A step with an error above 1 is repeated with a smaller step.
-
-        Args:
-            x: Unknowns, which were the last trial.
-            t: Fraction of the segment.
-
-        Returns:
-            The error. The default 0 is no estimate, so that steps end only at increments.
-        """
-        return 0.0
-
-    def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (for other problems)
-        """Accept the last trial as equilibrium; it is the start of the next step."""
-        self.x = x
-        self.state = self.trial
-
-    def is_over(self) -> bool:
-        """Return whether the path ends at the last equilibrium, which may be in an increment."""
-        return False
-
-    def restart(self, x: Floats, state: Any) -> None:
-        """Go back to an equilibrium, so that further steps depend only on it."""
-        self.x = x
-        self.state = state
-
-    def copied_state(self) -> Any:
-        """Return a state that does not change when the path goes on."""
-        return self.state
-
-    @abstractmethod
-    def averages(self) -> Averages:
-        """Volume averages at the last equilibrium: a row of `EquilibriumPath.history`."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of factorisations and so on."""
-        return {}
-
-
-class PlaneStrainProblem(IncrementalProblem):
-    """Equations whose last three unknowns are the mean strain xx, yy and engineering shear xy.
-
-    Attributes:
-        free: Indices of the components whose mean strain is free in this segment of the path.
-        start: (3,) mean strains xx, yy, xy at its start, or stresses of free components [MPa].
-        way: (3,) difference of its end from its start.
-    """
-
-    free: Ints
-    start: Floats
-    way: Floats
-
-    def begin(self, segment: Segment, *, is_first: bool) -> float | None:  # noqa: ARG002
-        """Begin a segment of the path, without a prediction from earlier equilibria."""
-        averages = self.averages()
-        self.start = averages["strain"][IN_PLANE]
-        self.start[segment.free] = averages["stress"][IN_PLANE][segment.free]
-        self.way = segment.end - self.start
-        self.free = segment.free
-        return None
-
-    def load(self, t: float) -> Floats:
-        """Mean strains xx, yy, xy at fraction t, or stresses of free components."""
-        return np.asarray(self.start + t * self.way)
-
-    def prescribe(self, x: Floats, t: float) -> None:
-        """Write the prescribed mean strains at fraction t to unknowns x."""
-        prescribed = np.delete(range(3), self.free)
-        x[len(x) - 3 + prescribed] = (self.load(t) * [1.0, 1.0, 2.0])[prescribed]
 
 
 @short
@@ -282,7 +135,10 @@ class Follower(Short):
     def advance(self, end: float) -> None:
         """Go on to fraction `end` of the segment, in smaller steps if needed."""
         start = self._path[-1][0]
-        failures, self._longest = advance(start, end, self._attempt, self.segments, self._longest)
+        smallest = self.problem.newton.smallest_step
+        failures, self._longest = advance(
+            start, end, self._attempt, self.segments, self._longest, smallest
+        )
         self.counts["cutbacks"] += failures
 
     def _attempt(self, t: float) -> float:
@@ -296,7 +152,7 @@ class Follower(Short):
             self.problem.commit(x, t)
             self.largest_stress = max(self.largest_stress, stress)
             self._path.append((t, x))
-            del self._path[:-_PREDICTOR_POINTS]
+            del self._path[:-PREDICTOR_POINTS]
             if self.problem.is_over():
                 raise _PathEnd
         return error
@@ -349,12 +205,12 @@ class Follower(Short):
         return min(_DAMPING_BOUNDS[1], max(_DAMPING_BOUNDS[0], damping))
 
     def _relative(self, residual: Residual) -> float:
-        """Residual relative to the mean stress."""
+        """Return the residual relative to the mean stress."""
         least = _LEAST_SCALE * max(self.largest_stress, residual.held)
         return float(residual.imbalance / (max(residual.stress, least) + 1e-12))
 
     def _diverges(self) -> bool:
-        """Whether the residuals of the last step do not lead to an equilibrium."""
+        """Return whether the residuals of the last step do not lead to an equilibrium."""
         first, last = self.residuals[0], self.residuals[-1]
         if not np.isfinite(last) or last > _DIVERGED * first:
             return True
@@ -439,6 +295,7 @@ def advance(
     attempt: Callable[[float], float],
     segment: int,
     longest: float = math.inf,
+    smallest: float = SMALLEST_STEP,
 ) -> tuple[int, float]:
     """Follow a segment of a path for an increment, in smaller steps after a rejected attempt.
 
@@ -450,14 +307,14 @@ def advance(
             equilibrium, and 0 that the error is not estimated.
         segment: Number of the segment, for the error message.
         longest: Longest first step, as returned for the increment before.
+        smallest: Smallest step as a fraction of the increment.
 
     Returns:
         Number of attempts that were rejected, and the longest next step; infinity if the error is
         not estimated, so that the next increment begins with a whole step.
 
     Raises:
-        ConvergenceError: If attempts are rejected down to the smallest step, 1/1024 of the
-            increment.
+        ConvergenceError: If attempts are rejected down to the smallest step.
 
     >>> reached = []
     >>> def attempt(t):
@@ -482,19 +339,19 @@ def advance(
             continue
         step *= factor
         failures += 1
-        if step < whole * _SMALLEST_STEP:
+        if step < whole * smallest:
             what = "Newton's method does not converge"
             if error < math.inf:
                 what = f"the error of a step is {error:.2g} times the allowed one"
             raise ConvergenceError(
                 f"{what} at load fraction {target:.5f} of segment {segment} of the path, "
-                f"even in steps of {whole * _SMALLEST_STEP:.1e}"
+                f"even in steps of {whole * smallest:.1e}"
             )
     return failures, step if error else math.inf
 
 
 def _factor(error: float) -> float:
-    """Length of the next step relative to the last one, which had this error."""
+    """Return the length of the next step relative to the last one, which had this error."""
     wanted = _SAFETY / math.sqrt(error) if error else math.inf
     return min(_LARGEST_FACTOR, max(_LEAST_FACTOR, wanted))
 

@@ -395,7 +395,7 @@ INPUT_BOUNDS = {quantity.name: quantity.bounds for quantity in INPUTS}
 
 
 def output_names() -> tuple[str, ...]:
-    """Names of all outputs that a simulation can have.
+    """Return the names of all outputs that a simulation can have.
 
     Returns:
         The names, in the order of their columns.
@@ -409,7 +409,7 @@ def output_names() -> tuple[str, ...]:
 
 
 def required_outputs() -> tuple[str, ...]:
-    """Names of the outputs that every table has: the outputs of the paper.
+    """Return the names of the outputs that every table has: the outputs of the paper.
 
     Returns:
         The names, in the order of their columns.
@@ -423,7 +423,7 @@ def required_outputs() -> tuple[str, ...]:
 
 
 def fitted_outputs() -> tuple[str, ...]:
-    """Names of the outputs that a sample lacks if no power law can be fitted to its curve.
+    """Return names of the outputs that a sample lacks if no power law can be fitted to its curve.
 
     Returns:
         The names, in the order of their columns.
@@ -437,7 +437,7 @@ def fitted_outputs() -> tuple[str, ...]:
 
 
 def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, ...]:
-    """Names of the outputs of a table or a simulation.
+    """Return the names of the outputs of a table or a simulation.
 
     Args:
         names: Container of names, such as the header of a table or the values of a simulation.
@@ -457,7 +457,7 @@ def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, .
 
 
 def output(name: str) -> Output:
-    """The output with a name.
+    """Return the output with a name.
 
     Args:
         name: Name of the column.

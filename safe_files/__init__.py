@@ -1,1 +1,1 @@
-"""Files that are written completely or not at all, and locks: what `bnn` and `fe_data` share."""
+"""Write files completely or not at all, lock folders, and other code that all packages share."""

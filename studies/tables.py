@@ -73,7 +73,7 @@ def of_methods(runs: Runs) -> Table:
     methods = grouped(beyond, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     methods.rows.insert(
-        0, ["the paper prints", *(text.replace("-", "−") for text in printed), "", "", ""]
+        0, ["the paper reports", *(text.replace("-", "−") for text in printed), "", "", ""]
     )
     return methods
 

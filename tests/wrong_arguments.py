@@ -79,18 +79,22 @@ WRONG = [
 def arguments(function: Callable[..., object], values: dict[str, Any]) -> dict[str, Any]:
     """Valid values of all parameters of a function: those of their names, or the defaults."""
     parameters = inspect.signature(function).parameters.values()
-    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
-    return {each.name: values.get(each.name, each.default) for each in named}
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    return {parameter.name: values.get(parameter.name, parameter.default) for parameter in named}
 
 
 def complaint(
-    function: Callable[..., object], given: dict[str, Any], argument: str, also: str, *allowed: type
+    function: Callable[..., object],
+    values: dict[str, Any],
+    argument: str,
+    also: str,
+    *allowed: type,
 ) -> str | None:
     """None where a call works, raises what is allowed, or names the argument (or `also`)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            function(**given)
+            function(**values)
         except allowed:
             return None
         except np.linalg.LinAlgError as error:  # a ValueError, but a library's own

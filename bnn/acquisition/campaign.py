@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,21 +28,19 @@ from bnn._validation import (
     check_kind,
 )
 from bnn.acquisition.campaign_file import (
-    BEGINNING,
-    FORMAT,
-    VERSION,
     Run,
     box_of,
+    limits_of,
+    pairs_of,
     read_campaign,
+    write_campaign,
 )
 from bnn.acquisition.choice import POINTS, only_constants, select_runs, within_limits
 from bnn.acquisition.possible import NEAR, PossibleRuns, outside
 from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
-from bnn.scaling import BoundsScaler
 from bnn.storage.reading import as_path
 from safe_files.locking import locked
-from safe_files.writing import write_atomic
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
@@ -165,7 +162,7 @@ class Campaign:
         """
         possible = read_campaign(as_path(path)).possible
         stored: dict[str, Any] = {"steps": possible.steps, "candidates": possible.candidates}
-        return cls(path, _pairs(possible.box), model, **(stored | options))
+        return cls(path, pairs_of(possible.box), model, **(stored | options))
 
     @property
     def round(self) -> int:
@@ -476,18 +473,14 @@ class Campaign:
 
     def _write(self, runs: Sequence[Run], stopped: bool) -> None:
         """Replace the file in one step, then update this object."""
-        head = {"format": FORMAT, "version": VERSION} | _limits(self._possible)
-        head["stopped"] = stopped
-        rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # one line per run
-        text = f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n'
-        write_atomic(self.path, text.encode(), BEGINNING)
+        write_campaign(self.path, self._possible, runs, stopped)
         self._runs = list(runs)
         self._stopped = stopped
 
     def _read(self) -> None:
         """Read runs and state from the file, which another script may have changed."""
         content = read_campaign(self.path)
-        limits, stored = _limits(self._possible), _limits(content.possible)
+        limits, stored = limits_of(self._possible), limits_of(content.possible)
         for name, value in limits.items():
             if value != stored[name]:
                 message = f"the campaign in {self.path} has {short(stored[name])}"
@@ -496,26 +489,6 @@ class Campaign:
         self._stopped = content.stopped
 
 
-def _pairs(box: BoundsScaler) -> Array:
-    """Return (low, high) of each input, (n_in, 2)."""
-    return np.column_stack([box.low, box.high])
-
-
-def _limits(possible: PossibleRuns) -> dict[str, Any]:
-    """Return bounds, steps and given candidates as JSON types, null in place of none."""
-    candidates = None if possible.candidates is None else possible.candidates.tolist()
-    steps = possible.steps.tolist() if possible.steps.any() else None
-    return {"bounds": _pairs(possible.box).tolist(), "steps": steps, "candidates": candidates}
-
-
 def _as_list(options: Mapping[str, Any], name: str) -> list[Any]:
     """Return the option as a list: empty if it is not given."""
     return [] if options.get(name) is None else [options[name]]
-
-
-def _entry(run: Run) -> dict[str, Any]:
-    """Return a run as JSON types, with null in place of NaN."""
-    entry = asdict(run)
-    if run.outputs is not None:
-        entry["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
-    return entry

@@ -1,16 +1,18 @@
-"""The file of a campaign: its runs, and the checks when the file is read."""
+"""The file of a campaign: its limits and runs, and the checks when the file is read."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bnn._validation import LARGEST, as_points
+from bnn._validation import LARGEST, Array, as_points
 from bnn.acquisition.possible import PossibleRuns, outside
 from bnn.scaling import BoundsScaler
 from bnn.storage.reading import is_number, read_json
+from safe_files.writing import write_atomic
 
 FORMAT = "bnn campaign"
 VERSION = 2  # version 1 has neither steps nor candidates
@@ -57,6 +59,42 @@ def box_of(bounds: Any) -> BoundsScaler:
     if pairs.shape[1] != 2:
         raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
     return BoundsScaler(pairs[:, 0], pairs[:, 1])
+
+
+def pairs_of(box: BoundsScaler) -> Array:
+    """Return (low, high) of each input, (n_in, 2)."""
+    return np.column_stack([box.low, box.high])
+
+
+def limits_of(possible: PossibleRuns) -> dict[str, Any]:
+    """Return bounds, steps and given candidates as JSON types, null in place of none."""
+    candidates = None if possible.candidates is None else possible.candidates.tolist()
+    steps = possible.steps.tolist() if possible.steps.any() else None
+    return {"bounds": pairs_of(possible.box).tolist(), "steps": steps, "candidates": candidates}
+
+
+def write_campaign(path: Path, possible: PossibleRuns, runs: Sequence[Run], stopped: bool) -> None:
+    """Replace the file of a campaign in one step.
+
+    Args:
+        path: Path of the file.
+        possible: Bounds, steps and candidates of the inputs.
+        runs: All runs, in the order of their rounds.
+        stopped: Whether the campaign has ended.
+    """
+    head = {"format": FORMAT, "version": VERSION} | limits_of(possible)
+    head["stopped"] = stopped
+    rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # one line per run
+    text = f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n'
+    write_atomic(path, text.encode(), BEGINNING)
+
+
+def _entry(run: Run) -> dict[str, Any]:
+    """Return a run as JSON types, with null in place of NaN."""
+    entry = asdict(run)
+    if run.outputs is not None:
+        entry["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
+    return entry
 
 
 def read_campaign(path: Path) -> Content:

@@ -130,15 +130,7 @@ def select_runs(
     if np.any(chances > 1.0):
         raise ValueError(f"success = {chances!r:.60}: must be at most 1")
     admissible = within_limits(model, candidates, output_bounds, min_feasibility)
-    most = np.count_nonzero(admissible)
-    if most == 0 and len(asked):
-        raise ValueError(
-            "no candidate satisfies output_bounds with the probability min_feasibility: widen "
-            "output_bounds or lower min_feasibility"
-        )
-    if most == 0 or (n > most and not allow_replicates):
-        within = "" if most == len(asked) else " within the limits"
-        raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
+    _check_enough(admissible, n, allow_replicates)
     if region is None:
         wanted = _region(asked, random_state)
     else:
@@ -165,6 +157,19 @@ def select_runs(
     chosen, reductions = _best_runs(greedy, n, prices, chances, admissible, allow_replicates, least)
     variances = before - np.cumsum([0.0, *expected, *reductions])
     return np.array(chosen, dtype=int), variances[len(waiting) :]
+
+
+def _check_enough(admissible: Flags, n: int, allow_replicates: bool) -> None:
+    """Raise ValueError if fewer candidates than runs are within the limits."""
+    most = np.count_nonzero(admissible)
+    if most == 0 and len(admissible):
+        raise ValueError(
+            "no candidate satisfies output_bounds with the probability min_feasibility: widen "
+            "output_bounds or lower min_feasibility"
+        )
+    if most == 0 or (n > most and not allow_replicates):
+        within = "" if most == len(admissible) else " within the limits"
+        raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
 
 
 def _best_runs(

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from bnn._constant_data import warn_of_constant
 from bnn._settings import Settings
 from bnn._text import table
 from bnn._validation import (
@@ -34,7 +35,7 @@ from bnn.noise.given import rounding_of
 from bnn.noise.known import DataNoise, is_whole, noise_of_new
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
-from bnn.regressor import PredictiveRegressor, warn_of_constant
+from bnn.regressor import PredictiveRegressor
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same

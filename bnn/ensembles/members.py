@@ -350,32 +350,28 @@ def train_to_data(
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
     K = len(initial_weights)
-    mlp = task.architecture
-    title = titled("training", training.progress)
     inputs, targets, covariances = task.resampled(K)
     X = task.input_scaler.transform(inputs)
     y = _scaled(task.output_scaler, targets)
     noise = apart(task.output_scaler.transform_covariance(covariances), np.isnan(targets))
+    title = titled("training", training.progress)
     if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
         result = fit_weights(
-            mlp, initial_weights, X, y, noise, prior, OPTIMUM, anchors, device, title
+            task.architecture, initial_weights, X, y, noise, prior, OPTIMUM, anchors, device, title
         )
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
-        goal = Objective(_precision(noise, np.isnan(y)), term, anchors)
-        seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
-        y = np.nan_to_num(y)
         result = train(
-            mlp,
+            task.architecture,
             initial_weights,
             X,
-            y,
+            np.nan_to_num(y),
             training,
-            seeds=seeds,
-            objective=goal,
+            seeds=member_seeds(spawn(task.seeds, Purpose.TRAINING), K),
+            objective=Objective(_precision(noise, np.isnan(y)), term, anchors),
             device=device,
             progress=title,
         )
@@ -386,7 +382,7 @@ def train_to_data(
     if task.covariances is not None:
         data_covariances = covariances if covariances.ndim == 3 else covariances[numbers]
     return Members(
-        architecture=mlp,
+        architecture=task.architecture,
         initial_weights=initial_weights[numbers],
         weights=weights,
         inputs=inputs if inputs.ndim == 2 else inputs[numbers],

@@ -15,9 +15,22 @@ from bnn._validation import Array, Ints
 # other and take up to eight times as long.
 ONE_THREAD = 1500
 MEMORY = 1.25e8  # most numbers in the covariance matrices of all components and outputs: 1 GB
-N_CHECK_POINTS = 64  # points at which means of f and f² are compared
+# Draws differ less, the more data there are. So the number of components falls as
+# COMPONENT_ROWS / N within these limits: 16 up to 187 data, 10 for 300, 4 from 750 on.
+COMPONENTS = (4, 16)
+COMPONENT_ROWS = 3000
+N_CHECK_POINTS = 64  # places within and near the data at which means and variances are compared
+N_FAR = 16  # places at each of the distances FAR from the data, in ranges of an input
+FAR = (1.0, 2.0)
 AROUND = 1.25  # width of the box in which a few draws represent all, relative to the data
-NEGLIGIBLE = 1e-5  # draws with smaller weights, relative to the largest, are left out
+NEGLIGIBLE_DRAW = 1e-5  # draws with smaller weights, relative to the largest, are left out
+CONSIDERED = 150  # most draws that are considered as representatives, those of largest weight
+DIRECTIONS = 40  # most principal directions in which moments of draws are compared
+GROUP_WEIGHT = 0.3  # of a share of a group, against a deviation of f
+SUM_WEIGHT = 30.0  # of the condition that weights sum to one, in non-negative least squares
+RIDGE = 1e-3  # of the weights, in the same units as the misfit
+NNLS_STEPS = 100  # most steps of non-negative least squares for each weight
+REMOVED = 12  # draws of least weight, one of which is removed
 
 
 def threads_for(n_data: int) -> threadpool_limits:
@@ -26,25 +39,47 @@ def threads_for(n_data: int) -> threadpool_limits:
 
 
 def check_points(X: Array, around: float = AROUND) -> Array:
-    """Return N_CHECK_POINTS places in a box that is `around` times as wide as X (N, n_in)."""
+    """Return places at which a few draws represent all, (m, n), for inputs X (N, n) of the data.
+
+    N_CHECK_POINTS places are in a box that is `around` times as wide as the data. If it is wider
+    than the data, N_FAR places more lie at each of the distances FAR beyond the data.
+    """
     middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
-    reach = 0.5 * around * np.ptp(X, axis=0)
+    half = 0.5 * np.ptp(X, axis=0)
     unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
-    return np.asarray(middle + (2.0 * unit - 1.0) * reach)
+    places = [middle + (2.0 * unit - 1.0) * around * half]
+    if around > 1.0:
+        away = qmc.LatinHypercube(len(middle), seed=generator(1)).random(N_FAR) - 0.5
+        away /= np.abs(away).max(axis=1, keepdims=True)
+        places += [middle + away * (1.0 + 2.0 * ranges) * half for ranges in FAR]
+    return np.concatenate(places)
 
 
-def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array]:
+def components_for(n_data: int) -> int:
+    """Return how many components represent the draws of hyper-parameters given N data."""
+    return int(np.clip(np.ceil(COMPONENT_ROWS / n_data), *COMPONENTS))
+
+
+def representatives(
+    moments: Array, logs: Array, most: int, groups: Ints | None = None
+) -> tuple[Ints, Array]:
     """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    Take the means of f and of f² at some places. Averaged over the chosen settings they equal their
-    averages over all settings, along the most - 1 directions in which they vary most. By
-    Carathéodory's theorem `most` settings suffice for that. Non-negative least squares finds them.
+    At each of n places the mixture of the chosen settings has about the mean and variance of f of
+    the mixture of all settings. The misfit is Σ (m' - m)² / v + ¼ Σ (v' / v - 1)² over the places,
+    with v' around m. Each group of settings also has about its share of the weights: rough and
+    smooth functions may have equal variances.
+
+    Non-negative least squares over the settings of largest weight gives the first weights. Then one
+    setting after another is removed: of those with the least weights that without which the others,
+    with new weights, fit best.
 
     Args:
-        moments: Means of f and of f² at n places under each setting, (S, 2 n). Those of settings
-            that `noticeable` leaves out have no effect.
+        moments: Means and variances of f at n places under each setting, (S, 2 n). Those of
+            settings that `noticeable` leaves out have no effect.
         logs: Logarithms of the weights of the settings, (S,).
         most: Most settings to choose.
+        groups: Group of each setting, (S,), such as its family; None for a single group.
 
     Returns:
         Indices of the k chosen settings, (k,), and their weights, (k,), which are positive and sum
@@ -52,26 +87,60 @@ def representatives(moments: Array, logs: Array, most: int) -> tuple[Ints, Array
     """
     seen = np.flatnonzero(noticeable(logs))
     weights = softmax(logs[seen])
-    rows = moments[seen].T
-    # A moment may be zero: the mean of f, for data that contradict each other without noise.
-    sizes = np.sqrt(rows**2 @ weights)
-    rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    groups = np.zeros(len(logs), dtype=int) if groups is None else groups
+    misfits = _misfits(moments[seen], weights, groups[seen])
     if most == 1:
         # The setting whose moments are nearest to the averages.
-        away = np.sum((rows - (rows @ weights)[:, None]) ** 2, axis=0)
-        return seen[[np.argmin(away)]], np.ones(1)
-    # Averages of the moments along their principal directions, and the sum of the weights.
-    directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
-    few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])
-    shares = nnls(few, few @ weights)[0]
-    chosen = np.argsort(-shares)[:most]
-    chosen = chosen[shares[chosen] > 0.0]
-    return seen[chosen], shares[chosen] / shares[chosen].sum()
+        return seen[[np.argmin(np.sum(misfits**2, axis=0))]], np.ones(1)
+    likeliest = np.sort(np.argsort(-weights, kind="stable")[:CONSIDERED])
+    chosen, shares, _ = _fitted_weights(misfits, likeliest)
+    while len(chosen) > most:
+        least = np.argsort(shares, kind="stable")[:REMOVED]
+        without = [_fitted_weights(misfits, np.delete(chosen, i)) for i in least]
+        chosen, shares, _ = min(without, key=lambda fit: fit[2])
+    return seen[chosen], shares / shares.sum()
+
+
+def _misfits(moments: Array, weights: Array, groups: Ints) -> Array:
+    """Return the misfit of moments and groups of each setting to the averages, in main directions.
+
+    Args:
+        moments: Means and variances of f at n places under each setting, (S, 2 n).
+        weights: Weights of the settings, (S,), which sum to 1.
+        groups: Group of each setting, (S,).
+
+    Returns:
+        (r, S), whose averages over the settings are zero.
+    """
+    means, variances = np.split(moments, 2, axis=1)
+    away = means - weights @ means
+    squares = variances + away**2
+    # Variance of f under all settings together. It may be zero, for data without noise.
+    total = weights @ squares
+    total = np.where(total > 0.0, total, 1.0)
+    rows = np.concatenate([away / np.sqrt(total), 0.5 * (squares - weights @ squares) / total], 1)
+    belongs = GROUP_WEIGHT * (groups[:, None] == np.unique(groups)).astype(float)
+    rows = np.hstack([rows / np.sqrt(len(total)), belongs - weights @ belongs])
+    # The sums of squares of all combinations of settings stay the same.
+    _, sizes, directions = np.linalg.svd(rows.T, full_matrices=False)
+    return np.asarray(sizes[:DIRECTIONS, None] * directions[:DIRECTIONS])
+
+
+def _fitted_weights(misfits: Array, chosen: Ints) -> tuple[Ints, Array, float]:
+    """Return the chosen settings of positive weight, these weights, and the misfit that is left."""
+    # A little of the sum of squares of the weights is added, so that the solution is unique.
+    sum_of_weights = np.full(len(chosen), SUM_WEIGHT)
+    rows = np.vstack([sum_of_weights, misfits[:, chosen], RIDGE * np.eye(len(chosen))])
+    target = np.zeros(len(rows))
+    target[0] = SUM_WEIGHT
+    shares, left = nnls(rows, target, maxiter=NNLS_STEPS * len(chosen))
+    positive = shares > 0.0
+    return chosen[positive], shares[positive], float(left)
 
 
 def noticeable(logs: Array) -> NDArray[np.bool_]:
     """Return whether each weight counts, from the logarithms of the weights (S,)."""
-    return np.asarray(logs > logs.max() + np.log(NEGLIGIBLE))
+    return np.asarray(logs > logs.max() + np.log(NEGLIGIBLE_DRAW))
 
 
 def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -> int:
@@ -83,7 +152,7 @@ def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -
 def moments_of(
     cross: Array, variances: Array, solved: tuple[Array, Array], mean: Array | float = 0.0
 ) -> Array:
-    """Return the means of f and of f² at n places given data, (2 n,).
+    """Return the means and the variances of f at n places given data, (2 n,).
 
     Args:
         cross: k(X, x), covariances between data and places, (N, n).
@@ -93,7 +162,7 @@ def moments_of(
     """
     root, alpha = solved
     whitened = solve_triangular(root, cross, lower=True, check_finite=False)
-    # m(x) + k(x, X) α, and its square + k(x, x) - |L⁻¹ k(X, x)|²
+    # m(x) + k(x, X) α and k(x, x) - |L⁻¹ k(X, x)|²
     mean = mean + cross.T @ alpha
     variance = variances - np.sum(whitened**2, axis=0)
-    return np.concatenate([mean, mean**2 + variance])
+    return np.concatenate([mean, np.maximum(variance, np.finfo(float).eps * variances)])

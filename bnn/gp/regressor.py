@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from bnn._constant_data import warn_of_constant
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import table
@@ -55,7 +56,7 @@ from bnn.noise.known import (
     noise_of_new,
 )
 from bnn.noise.student import bound, given_factors, nodes, scaled
-from bnn.regressor import PredictiveRegressor, warn_of_constant
+from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see

@@ -12,10 +12,11 @@ from torch import Tensor
 from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.ensembles.members import Members
 from bnn.gp.conditioning import ROUNDING
+from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 
 
-class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
+class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unused-ignore]
     """The members; after conditioning, linear combinations of the members."""
 
     def __init__(self, members: Members) -> None:
@@ -34,20 +35,9 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         self.transform = torch.eye(len(members.weights), dtype=torch.float64)
 
     @property
-    def num_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self.outputs)
-
-    @property
     def batch_shape(self) -> torch.Size:
         """Batch shape of the model; empty before the model is conditioned."""
         return self.transform.shape[:-2]
-
-    def subset_output(self, idcs: list[int]) -> Self:
-        """Return a model of some of the outputs."""
-        model = copy.copy(self)
-        model.outputs = [self.outputs[i] for i in idcs]
-        return model
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the values of the members, (..., K, n, n_out), at X (..., n, n_in)."""

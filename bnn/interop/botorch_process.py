@@ -18,6 +18,7 @@ from bnn.gp.kernel import Gradient, check_finite
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
+from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
@@ -162,7 +163,7 @@ def _block_diagonal(blocks: list[Tensor]) -> Tensor:
     return torch.cat(rows, dim=-2)
 
 
-class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
+class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignore]
     """A Gaussian process with the mean and covariance of the posterior, conditioned on results."""
 
     def __init__(self, model: GPRegressor) -> None:
@@ -192,20 +193,9 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         self.of_values: Tensor = torch.empty(0, 0, dtype=torch.float64)
 
     @property
-    def num_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self.outputs)
-
-    @property
     def batch_shape(self) -> torch.Size:
         """Batch shape of the model; empty before the model is conditioned."""
         return self.values.shape[:-1]
-
-    def subset_output(self, idcs: list[int]) -> Self:
-        """Return a model of some of the outputs."""
-        model = copy.copy(self)
-        model.outputs = [self.outputs[i] for i in idcs]
-        return model
 
     def _mixed(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean (..., n, n_out), covariance (..., n n_out, n n_out) before conditioning."""

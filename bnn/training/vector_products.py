@@ -43,6 +43,7 @@ from numba.extending import intrinsic
 
 from bnn._validation import Floats
 from bnn.training.processor import has_feature
+from safe_files.compiled_code import can_keep_compiled
 
 # LANES is the number of floats in a vector register. A row of a tile has two registers. The number
 # of rows leaves some registers free: 20 of 32 on AVX-512 and 10 of 16 on AVX2 hold sums. The
@@ -61,25 +62,13 @@ _ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
 _ALIGNMENT = ir.Constant(_INT, 4)
 
 
-def _can_keep() -> bool:
-    """Return whether numba finds a folder in which to cache compiled functions."""
-    try:
-        numba.njit(cache=True)(_can_keep)
-    except RuntimeError:
-        return False
-    return True
-
-
-_CACHE = _can_keep()
-
-
 def _compiled(signature: Any = None) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function, and keeps it in numba's cache."""
 
     def compiled(function: Any) -> Any:
         # numba keeps one file per name, so a processor with other registers needs another name.
         function.__qualname__ += f"_{LANES}"
-        return numba.njit(signature, nogil=True, cache=_CACHE)(function)
+        return numba.njit(signature, nogil=True, cache=can_keep_compiled())(function)
 
     return compiled
 

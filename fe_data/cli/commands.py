@@ -12,44 +12,13 @@ from fe_data.cli import options
 from fe_data.cli.hints import loadings_with_hints, say_units
 from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
+from fe_data.cli.sampling import CommandWithSampling, report
 from fe_data.cli.signals import terminated_like_interrupted
 from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
 MAX_LINES = 50  # problems printed by verify
 ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
-Dataset = Annotated[
-    Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
-]
-Out = Annotated[Path, File(metavar="DIR", help="folder for all results, created if missing")]
-Loading = Annotated[
-    Any,
-    Option(
-        parser=options.loading,
-        metavar="XX,YY,XY | FILE.csv",
-        help="final mean strain tensor [-], with --material also XX,YY,ZZ,XY,XZ,YZ; xy is half the "
-        "engineering shear strain. 'free' "
-        "leaves a strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the "
-        "vertices of paths. With this option `generate` computes no effective properties; for "
-        "compression use --strain -0.05 instead",
-    ),
-]
-Microstructures = Annotated[
-    Path | None,
-    File(
-        help="CSV file with the columns x, y, radius (relative to the side of the periodic square) "
-        "and microstructure (0, 1, ...). Every row of --inputs is simulated with each "
-        "microstructure, or with the one in its column microstructure. vf follows from the fibres"
-    ),
-]
-WithAnisotropy = Annotated[
-    bool,
-    Option(
-        "--anisotropy",
-        help="also compute E_spread (largest over smallest Young's modulus in the plane, minus 1) "
-        "and isotropy_misfit (distance of the stiffness from the nearest isotropic stiffness)",
-    ),
-]
 WITHOUT_PROPERTIES = (
     "with --loading the table has path numbers instead of effective properties; "
     "to compute them, give --strain in place of --loading"
@@ -83,18 +52,18 @@ def of_the_program(
 @app.command(cls=CommandWithSettings)
 def generate(
     context: typer.Context,
-    out: Out,
+    out: options.Out,
     name: Annotated[str | None, Argument(metavar="NAME", help=options.DESIGNS)] = None,
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
     count: Annotated[int | None, Integer(help="number of inputs of the design NAME")] = None,
     replicates: Annotated[int | None, Integer(help="microstructures per input")] = None,
-    microstructure: Microstructures = None,
+    microstructure: options.Microstructures = None,
     material: options.Material = None,
     interphase: options.Interphase = 0.0,
     height: options.Height = 1.0,
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
-    loading: Loading = None,
-    anisotropy: WithAnisotropy = False,
+    loading: options.Loading = None,
+    anisotropy: options.WithAnisotropy = False,
     constants: Annotated[
         bool,
         Option("--constants", help="with --material also compute all effective elastic constants"),
@@ -107,9 +76,7 @@ def generate(
             "`rve`; give several options for several strengths",
         ),
     ] = None,
-    jobs: Annotated[
-        int | None, Integer(help="number of worker processes", show_default="all cores")
-    ] = None,
+    jobs: options.Jobs = None,
     shard: Annotated[
         Any,
         Option(parser=options.shard, metavar="i/n", help="only the i-th of n parts, i = 1 ... n"),
@@ -124,7 +91,7 @@ def generate(
     """Simulate a design into a dataset folder. Run the same command again to resume."""
     from joblib import cpu_count
 
-    settings: Settings = context.meta["settings"]
+    settings: Settings = context.meta["shared"]
     phases = None if material is None else options.phases(material)
     fibres = microstructure, height
     design = options.design(name, inputs, out, seed, count, replicates, *fibres, phases)
@@ -150,7 +117,7 @@ def generate(
 @app.command(cls=CommandWithSettings)
 def rve(
     context: typer.Context,
-    out: Out,
+    out: options.Out,
     vf: Annotated[float | None, options.of_input("vf")] = None,
     E_f_GPa: Annotated[float | None, options.of_input("E_f_GPa")] = None,
     b_m_MPa: Annotated[float | None, options.of_input("b_m_MPa")] = None,
@@ -177,7 +144,7 @@ def rve(
             help="also write the mesh there, for gmsh, Abaqus, or programs that read VTK",
         ),
     ] = None,
-    loading: Loading = None,
+    loading: options.Loading = None,
     strength: Annotated[
         str | None,
         Option(
@@ -193,25 +160,18 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
-    settings: Settings = context.meta["settings"]
+    settings: Settings = context.meta["shared"]
     vf, fibres, settings = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    values = vf, E_f_GPa, b_m_MPa, c_m
     inputs: Inputs | VolumeFraction
-    chosen_solver: Any = solver
     phases = None
     if material is None:
         if interphase:
             raise ValueError("--interphase needs --material, with a phase interphase")
-        inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
+        inputs = options.inputs(*values, settings)
         say_units(settings, inputs.E_f_GPa, None)
     else:
-        if solver != "compiled":
-            raise ValueError(
-                "--solver cannot be combined with --material, which has its own solver"
-            )
-        phases = options.phases(material)
-        inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
-        say_units(settings, 0.0, phases)
-        chosen_solver = (Path(material).stem, phases)
+        inputs, phases = _of_material(material, values, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
     paths = options.strength(strength, paths, phases)
     if len(paths) > 1:
@@ -219,15 +179,28 @@ def rve(
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
+    equations: Any = solver if phases is None else (Path(str(material)).stem, phases)
     arguments = inputs, fibres, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, lacking = run_rve(*arguments, chosen_solver, interphase, mesh, drop)
+        line, lacking = run_rve(*arguments, equations, interphase, mesh, drop)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
     if mesh is not None:
         show(f"wrote {mesh}")
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
+
+
+def _of_material(
+    material: str, values: tuple[float, Any, Any, Any], solver: str, settings: Settings
+) -> tuple[VolumeFraction, "fe_data.Phases"]:
+    """Return the input and the phases of `rve --material`; a ValueError for options beside it."""
+    if solver != "compiled":
+        raise ValueError("--solver cannot be combined with --material, which has its own solver")
+    phases = options.phases(material)
+    inputs = options.input_of_material(*values)
+    say_units(settings, 0.0, phases)
+    return inputs, phases
 
 
 def _fibres_of_rve(
@@ -334,10 +307,9 @@ def _few_fibres(number: int) -> str:
     return f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}"
 
 
-@app.command()
+@app.command(cls=CommandWithSampling)
 def strengths(
-    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
-    vf: Annotated[float, options.of_input("vf")],
+    context: typer.Context,
     replicates: Annotated[int, Integer(help="number of random microstructures")] = 20,
     strength: Annotated[
         list[str] | None,
@@ -346,76 +318,48 @@ def strengths(
             help="one strength, a name as for `rve`; give several options for several strengths",
         ),
     ] = None,
-    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
-    n_fibres: options.NFibres = Settings.n_fibres,
-    min_spacing: options.MinSpacing = Settings.min_spacing,
-    resolution: options.Resolution = Settings.resolution,
-    drop: options.Drop = 0.2,
-    jobs: Annotated[
-        int | None, Integer(help="number of worker processes", show_default="all cores")
-    ] = None,
     out: Annotated[
         Path | None, File(metavar="FILE.csv", help="also write each strength there")
     ] = None,
 ) -> int:
     """Print mean, standard deviation and 5 % quantile of the strengths over microstructures."""
-    from fe_data.cli.strengths import print_strengths
+    from fe_data.cli.strengths import write_strengths
 
-    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
-    phases = options.phases(material)
-    say_units(Settings(), 0.0, phases)
     with terminated_like_interrupted():
-        samples, table = print_strengths(
-            phases, strength, vf, seed, replicates, settings, drop, jobs, out
-        )
-    show(table)
-    failed = [sample for sample in samples if not sample.is_reached]
-    for sample in failed:
-        say(f"{sample.loading}, seed {sample.seed}: {sample.reason}", OK)
-    if out is not None:
-        show(f"wrote {out}")
-    return INCOMPLETE if failed else OK
+        samples, table = write_strengths(context.meta["shared"], strength, replicates, out)
+    unreached = [
+        f"{sample.loading}, seed {sample.seed}: {sample.reason}"
+        for sample in samples
+        if not sample.is_reached
+    ]
+    return report(table, unreached, out)
 
 
-@app.command()
+@app.command(cls=CommandWithSampling)
 def envelope(
-    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
-    vf: Annotated[float, options.of_input("vf")],
-    out: Out,
+    context: typer.Context,
+    out: options.Out,
     points: Annotated[
         int, Integer(help="directions of stress, from transverse tension to compression")
     ] = 9,
     replicates: Annotated[int, Integer(help="random microstructures per direction")] = 3,
-    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
-    n_fibres: options.NFibres = Settings.n_fibres,
-    min_spacing: options.MinSpacing = Settings.min_spacing,
-    resolution: options.Resolution = Settings.resolution,
-    drop: options.Drop = 0.2,
-    jobs: Annotated[
-        int | None, Integer(help="number of worker processes", show_default="all cores")
-    ] = None,
 ) -> int:
     """Write the failure envelope of transverse stress and longitudinal shear: table and figure."""
     from fe_data.cli.envelope import write_envelope
 
-    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
-    phases = options.phases(material)
-    say_units(Settings(), 0.0, phases)
     with terminated_like_interrupted():
-        samples, table = write_envelope(
-            phases, vf, points, replicates, seed, settings, drop, jobs, out
-        )
-    show(table)
-    failed = [sample for sample in samples if not sample.is_reached]
-    for sample in failed:
-        say(f"{sample.angle_deg:g} degrees, seed {sample.seed}: {sample.reason}", OK)
-    show(f"wrote {out}")
-    return INCOMPLETE if failed else OK
+        samples, table = write_envelope(context.meta["shared"], points, replicates, out)
+    unreached = [
+        f"{sample.angle_deg:g} degrees, seed {sample.seed}: {sample.reason}"
+        for sample in samples
+        if not sample.is_reached
+    ]
+    return report(table, unreached, out)
 
 
 @app.command()
 def compare(
-    path: Dataset,
+    path: options.Dataset,
     reference: Annotated[
         Path, Argument(parser=options.path, metavar="REFERENCE.csv", help="table to compare with")
     ],
@@ -449,7 +393,7 @@ def compare(
 
 @app.command()
 def statistics(
-    path: Dataset,
+    path: options.Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""

@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import (
     Microstructure,
@@ -47,7 +47,7 @@ def fibres_of(
 
 
 def radii_of_voids(fibres: Microstructure) -> Floats:
-    """Radii (n_voids,) of the voids, in mean fibre radii; empty if there are no fibres."""
+    """Return radii (n_voids,) of the voids, in mean fibre radii; empty if there are no fibres."""
     solid = fibres.radii[~fibres.is_void]
     return fibres.radii[fibres.is_void] / solid.mean() if len(solid) else solid
 

@@ -5,16 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
 from matplotlib.figure import Figure
 
 from fe_data.cli.options import require_writable
-from fe_data.composite.materials import Phases
-from fe_data.composite.rve import DROPS
+from fe_data.cli.sampling import Sampling
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
-from fe_data.geometry.spacing import require_packable
-from fe_data.progress import shown
-from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
+from fe_data.settings import require_integer
 from safe_files import writing
 from safe_files.writing import replacing, require_own, write_atomic
 
@@ -26,43 +22,24 @@ _BEGINNINGS = {
     PICTURE: writing.PICTURE,
 }
 _FEWEST, _MOST = 2, 1000  # directions of stress
-_MOST_REPLICATES = 100_000
 
 
 def write_envelope(
-    phases: Phases,
-    vf: float,
-    points: int,
-    replicates: int,
-    seed: int,
-    settings: Settings,
-    drop: float,
-    jobs: int | None,
-    out: Path,
+    sampling: Sampling, points: int, replicates: int, out: Path
 ) -> tuple[list[EnvelopePoint], str]:
     """Simulate a failure envelope, and write its table, its summary and its figure.
 
     Args:
-        phases: Materials that can break.
-        vf: Volume fraction of the fibres.
+        sampling: Material, microstructures and number of processes.
         points: Number of directions of stress, from transverse tension to compression.
         replicates: Number of microstructures per direction.
-        seed: Seed of the first microstructure.
-        settings: Number of fibres, spacing, resolution.
-        drop: Share of its peak by which the mean stress falls until a path ends.
-        jobs: Number of processes; None for all cores.
         out: Folder.
 
     Returns:
         All simulated points, and a table of their means.
     """
-    phases.require_breakable()
     require_integer("points", points, _FEWEST, _MOST)
-    require_integer("replicates", replicates, 1, _MOST_REPLICATES)
-    require_integer("seed", seed, 0, MAX_SEED - replicates + 1)
-    require_between("drop", drop, *DROPS)
-    require_packable(vf, settings.n_fibres, settings.min_spacing)
-    count = cpu_count() if jobs is None else require_integer("jobs", jobs, 1, 1024)
+    sampling.require_valid(replicates)
     out.mkdir(parents=True, exist_ok=True)
     require_writable(out)
     for name, beginning in _BEGINNINGS.items():
@@ -70,21 +47,16 @@ def write_envelope(
     for name in _BEGINNINGS:
         (out / name).unlink(missing_ok=True)
     angles = np.linspace(0.0, 180.0, points).tolist()
-    tasks = [(angle, number) for angle in angles for number in range(seed, seed + replicates)]
-    pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
-    simulated = pool(
-        delayed(sample_envelope)(phases, angle, vf, number, settings, drop)
-        for angle, number in tasks
-    )
     samples: list[EnvelopePoint] = []
     try:
-        for sample in shown(simulated, "envelope", "RVE", len(tasks)):
+        for sample in sampling.simulated(sample_envelope, angles, replicates, "envelope"):
             samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
     finally:
         if samples:
             _write_rows(samples, out)
     means = _means(samples)
-    summary = {**means, "vf": vf, "replicates": replicates, "n_fibres": settings.n_fibres}
+    n_fibres = sampling.settings.n_fibres
+    summary = {**means, "vf": sampling.vf, "replicates": replicates, "n_fibres": n_fibres}
     text = json.dumps(summary, indent=1) + "\n"
     write_atomic(out / SUMMARY, text.encode(), _BEGINNINGS[SUMMARY])
     with replacing(out / PICTURE, writing.PICTURE) as picture:
@@ -104,7 +76,7 @@ def _write_rows(samples: list[EnvelopePoint], out: Path) -> None:
 
 
 def _means(samples: list[EnvelopePoint]) -> dict[str, list[Any]]:
-    """Means and standard deviations of each direction over the points that were reached."""
+    """Return means and standard deviations of each direction over the points that were reached."""
     columns: dict[str, list[Any]] = {"angle_deg": [], "reached": []}
     names = ("transverse_MPa", "shear_MPa")
     for name in names:
@@ -122,7 +94,7 @@ def _means(samples: list[EnvelopePoint]) -> dict[str, list[Any]]:
 
 
 def _table(means: dict[str, list[Any]]) -> str:
-    """Table of the means, one line per direction."""
+    """Return the table of the means, one line per direction."""
     lines = [f"{'angle':>7}{'transverse':>13}{'shear':>10}   RVEs"]
     lines.append(f"{'deg':>7}{'MPa':>13}{'MPa':>10}")
     names = ("angle_deg", "transverse_MPa", "shear_MPa", "reached")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer import Option
+from typer import Argument, Option
 from typer.core import TyperCommand
 
 import fe_data
@@ -109,10 +109,11 @@ Resolution = Annotated[
 ]
 
 
+Jobs = Annotated[int | None, Integer(help="number of worker processes", show_default="all cores")]
 MATERIAL_HELP = (
     "phases of the composite: boron_aluminium, carbon_epoxy, carbon_epoxy_t300, "
-    "direct_simulation, glass_epoxy, glass_epoxy_debonding, glass_epoxy_ly556, paper, or a file "
-    "that describes them"
+    "direct_simulation, glass_epoxy, glass_epoxy_debonding, glass_epoxy_ly556, "
+    "glass_epoxy_ly556_breaking, paper, or a file that describes them"
 )
 Material = Annotated[
     str | None,
@@ -184,20 +185,31 @@ def settings(
     return Settings(**locals())
 
 
-class CommandWithSettings(TyperCommand):
-    """A command with the options of `settings` after its own; `context.meta` has the settings."""
+class CommandWithOptions(TyperCommand):
+    """A command with the options of a function after its own.
+
+    The command gets the result of this function as `context.meta["shared"]`.
+    """
+
+    shared: Callable[..., Any]
 
     def __init__(self, *arguments: Any, params: list[Any], **others: Any):
         app = typer.Typer(add_completion=False)
-        app.command()(settings)
-        self.of_settings = typer.main.get_command(app).params
-        super().__init__(*arguments, params=[*params, *self.of_settings], **others)
+        app.command()(self.shared)
+        self.of_shared = typer.main.get_command(app).params
+        super().__init__(*arguments, params=[*params, *self.of_shared], **others)
 
     def invoke(self, context: Any) -> Any:
-        """Check the settings, then run the command."""
-        values = {option.name: context.params.pop(option.name) for option in self.of_settings}
-        context.meta["settings"] = settings(**values)
+        """Check the shared options, then run the command."""
+        values = {option.name: context.params.pop(option.name) for option in self.of_shared}
+        context.meta["shared"] = self.shared(**values)
         return super().invoke(context)
+
+
+class CommandWithSettings(CommandWithOptions):
+    """A command with the options of `settings` after its own."""
+
+    shared = staticmethod(settings)
 
 
 def inputs(
@@ -356,3 +368,35 @@ def loading(text: str) -> LoadingValues | Path:
         raise typer.BadParameter(f"{text!r:.60} is not of the form XX,YY,XY, {example}")
     strains = tuple(None if word == "free" else number(word) for word, _, _ in entries)
     return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in entries)
+
+
+Dataset = Annotated[Path, Argument(parser=path, metavar="DIR", help="dataset folder or table")]
+Out = Annotated[Path, File(metavar="DIR", help="folder for all results, created if missing")]
+Loading = Annotated[
+    Any,
+    Option(
+        parser=loading,
+        metavar="XX,YY,XY | FILE.csv",
+        help="final mean strain tensor [-], with --material also XX,YY,ZZ,XY,XZ,YZ; xy is half the "
+        "engineering shear strain. 'free' "
+        "leaves a strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the "
+        "vertices of paths. With this option `generate` computes no effective properties; for "
+        "compression use --strain -0.05 instead",
+    ),
+]
+Microstructures = Annotated[
+    Path | None,
+    File(
+        help="CSV file with the columns x, y, radius (relative to the side of the periodic square) "
+        "and microstructure (0, 1, ...). Every row of --inputs is simulated with each "
+        "microstructure, or with the one in its column microstructure. vf follows from the fibres"
+    ),
+]
+WithAnisotropy = Annotated[
+    bool,
+    Option(
+        "--anisotropy",
+        help="also compute E_spread (largest over smallest Young's modulus in the plane, minus 1) "
+        "and isotropy_misfit (distance of the stiffness from the nearest isotropic stiffness)",
+    ),
+]

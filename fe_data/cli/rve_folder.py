@@ -12,7 +12,7 @@ from fe_data.arrays import Floats
 from fe_data.cli.options import require_writable
 from fe_data.cli.signals import uninterrupted
 from fe_data.composite.interface import Strength
-from fe_data.composite.materials import (
+from fe_data.composite.phases import (
     SETTINGS_OF_PHASES,
     Phases,
     require_interphase,
@@ -183,7 +183,7 @@ def _begin(begun: dict[str, Any], out: Path, mesh: Path | None) -> None:
 
 
 def _state(stop: BaseException | None) -> dict[str, str]:
-    """Status of a run that ended, and the reason if it is not complete."""
+    """Return the status of a run that ended, and the reason if it is not complete."""
     if stop is None:
         return {"status": COMPLETE}
     status = "failed"
@@ -264,7 +264,7 @@ def _summary(
     settings: Settings,
     solver: SolverName | tuple[str, Phases],
 ) -> dict[str, Any]:
-    """Content of result.json without anisotropy."""
+    """Return the content of result.json without anisotropy."""
     m = rve.microstructure
     summary: dict[str, Any] = {
         **_state(rve.stop),
@@ -313,7 +313,7 @@ def _heading(
     seed: int | None,
     solver: SolverName | tuple[str, Phases],
 ) -> str:
-    """Heading of the figure: material or inputs, laws other than the defaults, and seed."""
+    """Return the heading of the figure: material or inputs, laws other than default, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
     parts = [solver[0]] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
@@ -333,7 +333,7 @@ def _heading(
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is the result of an earlier run of `rve`."""
+    """Return whether a file is the result of an earlier run of `rve`."""
     try:
         keys = json.loads(read_file(path, MAX_RESULT)).keys()
     except (OSError, ValueError, AttributeError, RecursionError):  # missing, no JSON, no mapping
@@ -356,7 +356,7 @@ def _strength(strength: Strength) -> str:
 
 
 def describe(rve: SolvedRVE) -> str:
-    """Effective properties in one line; the final mean stress if there are none."""
+    """Return the effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)

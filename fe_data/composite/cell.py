@@ -29,8 +29,8 @@ from fe_data.composite.tangent import TangentSystem
 from fe_data.geometry.domain import Domain, quadratic_gradients, quadrature
 
 if TYPE_CHECKING:
-    from fe_data.composite.damage import DamagedResponse
-    from fe_data.composite.laws import Response
+    from fe_data.composite.material_points import Response
+    from fe_data.composite.softening import DamagedResponse
 
 State = dict[str, Floats]
 _NODES = 7  # of an element: six of the quadratic triangle, then the bubble
@@ -269,7 +269,7 @@ class Cell(Short):
         return strain
 
     def _force(self, phase: PhaseElements, stress: Floats) -> Floats:
-        """Internal forces (n + k,) of a stress (m, q, k) in a phase."""
+        """Return the internal forces (n + k,) of a stress (m, q, k) in a phase."""
         weighted = phase.weights[..., None] * stress
         nodal = weighted.reshape(len(phase.B), 1, -1) @ phase.B  # ∫ Bᵀ σ dV
         force = np.bincount(self._dofs(phase).ravel(), nodal.ravel(), self.n + self.block)
@@ -278,7 +278,7 @@ class Cell(Short):
     def force(
         self, x: Floats, temperature: float, responses: "Mapping[str, Response | DamagedResponse]"
     ) -> Floats:
-        """Internal forces (n + k,): nodal forces, then the integral of the stress.
+        """Return the internal forces (n + k,): nodal forces, then the integral of the stress.
 
         Args:
             x: (n + k,) unknowns.
@@ -394,7 +394,7 @@ class Cell(Short):
 
 
 def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
-    """Derivatives of the shape functions at the integration points of quadratic triangles.
+    """Return derivatives of the shape functions at the integration points of quadratic triangles.
 
     Args:
         nodes: (m, 6, 2) positions of the nodes.
@@ -416,7 +416,7 @@ def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
 
 
 def strain_operator(gradients: Floats, weights: Floats, block: int) -> Floats:
-    """Strain operator B of quadratic triangles with a bubble in Kelvin's notation.
+    """Return the strain operator B of quadratic triangles with a bubble in Kelvin's notation.
 
     Args:
         gradients: (m, q, 7, 2) dN/dx.
@@ -450,7 +450,7 @@ def strain_operator(gradients: Floats, weights: Floats, block: int) -> Floats:
 
 
 def _node_pattern(groups: Sequence[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
-    """Pattern of the pairs of nodes that share an element, without the fixed node n.
+    """Return the pattern of the pairs of nodes that share an element, without the fixed node n.
 
     Args:
         groups: (m, j) nodes of each element, for each kind of element.

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.measured import Measured
+from fe_data.composite.phases import INTERPHASE, Phases
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
@@ -77,7 +77,7 @@ class Constants:
 
     @classmethod
     def of(cls, stiffness: Floats) -> "Constants":
-        """Constants of a transversely isotropic stiffness.
+        """Return the constants of a transversely isotropic stiffness.
 
         Args:
             stiffness: Stiffness (6, 6) in Kelvin's notation [MPa].
@@ -255,7 +255,7 @@ def effective_constants(
 
 
 def homogenised(cell: Cell) -> tuple[Floats, Floats]:
-    """Effective stiffness and thermal expansion of an elastic RVE.
+    """Return the effective stiffness and thermal expansion of an elastic RVE.
 
     Args:
         cell: Discrete equations with `out_of_plane=True` and `elastic=True`.
@@ -272,7 +272,7 @@ def homogenised(cell: Cell) -> tuple[Floats, Floats]:
 
 
 def transversely_isotropic(stiffness: Floats) -> Floats:
-    """The nearest stiffness that is transversely isotropic about z.
+    """Return the nearest stiffness that is transversely isotropic about z.
 
     Args:
         stiffness: (6, 6) in Kelvin's notation, so that its Frobenius norm is that of the tensor.
@@ -284,7 +284,7 @@ def transversely_isotropic(stiffness: Floats) -> Floats:
 
 
 def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | None]:
-    """Bounds of the constants at a volume fraction.
+    """Return the bounds of the constants at a volume fraction.
 
     Args:
         phases: Materials.
@@ -317,7 +317,7 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
 
 
 def cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
-    """Constants of composite cylinders with a volume fraction v of the inner phase.
+    """Return the constants of composite cylinders with a volume fraction v of the inner phase.
 
     The transverse shear modulus is the bound of Hashin and Shtrikman with the outer phase as
     reference.

@@ -19,16 +19,9 @@ and unload in the other, and would dissipate less than G.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fe_data.arrays import Floats, Short
-from fe_data.errors import MeshError
-from fe_data.settings import require_between
-
-if TYPE_CHECKING:
-    from fe_data.composite.laws import Response
+from fe_data.arrays import Short
+from fe_data.settings import take_bounded
 
 WORK = "softening_work"  # state variable W of a point [MPa]
 DAMAGE = "damage"  # state variable d of a point, that of its element
@@ -65,129 +58,4 @@ class Damage(Short):
     fibre_diameter_um: float | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None or name != "fibre_diameter_um":
-                object.__setattr__(self, name, require_between(name, value, *allowed))
-
-
-class Softening(Short):
-    """The damage of the m elements of one phase in an RVE.
-
-    Args:
-        name: Name of the phase, for messages.
-        damage: Damage of the phase.
-        stress: Uniaxial stress σ_0 at the onset [MPa].
-        modulus: Young's modulus E [MPa].
-        weights: (m, q) integration weights of the elements, relative to the side of the RVE.
-        side: Side of the RVE [mm].
-
-    Attributes:
-        onset: Equivalent plastic strain p_0.
-        weights: (m, q) integration weights.
-        areas: (m,) areas of the elements.
-        capacity: (m,) work g [MPa].
-        stored: Elastic energy at the onset, σ_0² / 2E [MPa].
-        slope: (m,) decrease of the stress per strain of an element, σ_0² / 2g [MPa].
-
-    Raises:
-        MeshError: If an element is too large for the fracture energy, so that its stress would
-            fall faster than it can unload.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        damage: Damage,
-        stress: float,
-        modulus: float,
-        weights: Floats,
-        side: float,
-    ):
-        self.onset = damage.onset
-        self.weights = weights
-        self.areas = weights.sum(axis=1)
-        self.stored = stress**2 / (2 * modulus)
-        widths = np.sqrt(2 * self.areas) * side  # h [mm]
-        # 1 J/m² = 1e-3 N/mm
-        self.capacity = 1e-3 * damage.fracture_energy_J_m2 / widths - self.stored
-        if (self.capacity <= 0).any():
-            widest = float(widths.max())
-            raise MeshError(
-                f"{name}: fracture_energy_J_m2 = {damage.fracture_energy_J_m2:g} is too small for "
-                f"elements of {1e3 * widest:.3g} µm and a stress of {stress:.4g} MPa at the onset: "
-                f"it must be above {1e3 * widest * self.stored:.3g}, or the resolution finer"
-            )
-        self.slope = stress**2 / (2 * self.capacity)
-
-    def mean(self, values: Floats) -> Floats:
-        """Means (m,) over each element of values (m q,) at its points."""
-        sums = (self.weights * values.reshape(self.weights.shape)).sum(axis=1)
-        return np.asarray(sums / self.areas)
-
-    def damage(self, work: Floats) -> tuple[Floats, Floats]:
-        """Damage of each element, and its derivative by the work.
-
-        Args:
-            work: (m,) work W [MPa].
-
-        Returns:
-            d and ∂d/∂W, each (m,).
-        """
-        # d = min(1, W / 2g)
-        ratio = work / (2 * self.capacity)
-        slope = np.where((work > 0) & (ratio < 1), 1 / (2 * self.capacity), 0.0)
-        return np.minimum(ratio, 1.0), slope
-
-    def dissipated(self, work: Floats) -> float:
-        """Work that softening has dissipated [MPa times the area of an RVE of side 1].
-
-        Args:
-            work: (m,) work W [MPa].
-
-        Returns:
-            The integral over all elements of the work per volume.
-        """
-        damage, _ = self.damage(work)
-        # ∫ (1 - d) dW = W (1 - d / 2) up to W = 2g, and the stored energy as far as it is lost
-        softened = np.minimum(work, 2 * self.capacity) * (1 - damage / 2)
-        return float(self.areas @ (softened + damage * self.stored))
-
-
-class DamagedResponse(Short):
-    """Stress and state of the points of damaged elements, like `laws.Response`.
-
-    Attributes:
-        stress: (m q, 6) stress (1 - d) σ_eff in Kelvin's notation [MPa].
-        state: State variables of the law, `softening_work` and `damage`.
-    """
-
-    def __init__(self, effective: "Response", softening: Softening):
-        self._effective = effective
-        self._softening = softening
-        damage, self._slope = softening.damage(softening.mean(effective.state[WORK]))
-        at_points = damage.repeat(softening.weights.shape[1])
-        self._intact = 1 - at_points
-        self.stress: Floats = self._intact[:, None] * effective.stress
-        self.state = effective.state | {DAMAGE: at_points}
-
-    def tangent(self) -> Floats:
-        """Derivative (m q, k, k) of the stress by the strain at constant damage [MPa]."""
-        return self._intact[:, None, None] * self._effective.tangent()
-
-    def coupling(self) -> tuple[Floats, Floats] | None:
-        """Derivative of the stress by the damage, and of the damage by the strains of the element.
-
-        Call it before `tangent`, which frees the graph.
-
-        Returns:
-            ∂σ/∂d (m, q, 6) [MPa] and ∂d/∂ε (m, q, k). None if no damage grows.
-        """
-        if not self._slope.any():
-            return None
-        m, q = self._softening.weights.shape
-        by_strain = self._effective.gradient(WORK).reshape(m, q, -1)
-        shares = self._softening.weights / self._softening.areas[:, None]
-        # ∂d/∂ε_q = ∂d/∂W w_q / A ∂W_q/∂ε_q
-        by_strain = (self._slope[:, None] * shares)[..., None] * by_strain
-        return -self._effective.stress.reshape(m, q, -1), by_strain
+        take_bounded(self, BOUNDS)

@@ -7,14 +7,13 @@ T' across it, Hooke's law is
     ε_T = σ_T / E_T - ν_LT σ_L / E_L - ν_TT σ_T' / E_T,    G_TT = E_T / 2(1 + ν_TT).
 """
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from fe_data.arrays import Floats, Short
-from fe_data.settings import require_between
+from fe_data.settings import require_between, take_bounded
 
 ROOT2 = math.sqrt(2.0)
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
@@ -33,7 +32,7 @@ BOUNDS_TRANSVERSE = {
 
 
 def rotation(matrix: Floats) -> Floats:
-    """Rotation matrix for tensors in Kelvin's notation.
+    """Return the rotation matrix for tensors in Kelvin's notation.
 
     Args:
         matrix: (3, 3) rotation matrix of points.
@@ -58,7 +57,7 @@ def rotation(matrix: Floats) -> Floats:
 
 
 def plane_rotation(angle: float) -> Floats:
-    """Rotation (6, 6) of tensors about z by an angle [deg]."""
+    """Return the rotation (6, 6) of tensors about z by an angle [deg]."""
     if angle == 0.0:
         return np.eye(6)  # the formula has errors of rounding
     c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
@@ -93,7 +92,7 @@ def shear_rotation(angle: float) -> Floats:
 
 
 def axis_rotation(axis: str | float) -> Floats:
-    """Rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
+    """Return the rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
     if axis == "z":
         return np.eye(6)
     angle = math.radians(float(axis))
@@ -122,7 +121,7 @@ class Isotropic(Short):
     alpha_per_K: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self, BOUNDS_ISOTROPIC)
+        take_bounded(self, BOUNDS_ISOTROPIC)
 
     @property
     def modulus_across(self) -> float:
@@ -191,7 +190,7 @@ class TransverselyIsotropic(Short):
             if self.axis != "z":
                 raise ValueError(f"axis = {self.axis!r:.60}: allowed are 'z' and an angle [deg]")
             del bounds["axis"]
-        _check(self, bounds)
+        take_bounded(self, bounds)
         # C is positive definite if E_L (1 - ν_TT) > 2 E_T ν_LT²
         if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:
             largest = math.sqrt(self.E_L_GPa * (1 - self.nu_TT) / (2 * self.E_T_GPa))
@@ -259,11 +258,3 @@ def poisson_across(E_T_GPa: float, G_TT_GPa: float) -> float:
             f"G_TT_GPa = {G:g} is out of range: allowed is {allowed} with E_T_GPa = {E:g}"
         )
     return ratio
-
-
-def _check(values: Elasticity, bounds: dict[str, tuple[float, float]]) -> None:
-    """Convert each number to a float; a ValueError if it is out of bounds."""
-    for field in dataclasses.fields(values):
-        if field.name in bounds:
-            value = require_between(field.name, getattr(values, field.name), *bounds[field.name])
-            object.__setattr__(values, field.name, value)

@@ -21,7 +21,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.composite.constants import Constants, cylinders, transversely_isotropic
 from fe_data.composite.elasticity import Elasticity, TransverselyIsotropic
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.settings import require_between, require_kind
 
 Formula = Callable[[Phases, float], dict[str, float]]
@@ -152,7 +152,7 @@ FORMULAS: dict[str, Formula] = {
 
 
 def _constants_of(phases: Phases, vf: float) -> tuple[Constants, Constants]:
-    """Constants of matrix and fibres."""
+    """Return the constants of matrix and fibres."""
     require_kind("phases", phases, Phases)
     require_between("vf", vf, 0.0, 1.0)
     constants = []
@@ -167,24 +167,24 @@ def _constants_of(phases: Phases, vf: float) -> tuple[Constants, Constants]:
 
 
 def _mixed(of_matrix: float, of_fibres: float, vf: float) -> float:
-    """Rule of mixtures."""
+    """Apply the rule of mixtures."""
     return (1 - vf) * of_matrix + vf * of_fibres
 
 
 def _halpin_tsai(of_matrix: float, of_fibres: float, vf: float, xi: float) -> float:
-    """Modulus M_m (1 + ξ η v) / (1 - η v),   η = (M_f - M_m) / (M_f + ξ M_m)."""
+    """Return the modulus M_m (1 + ξ η v) / (1 - η v),   η = (M_f - M_m) / (M_f + ξ M_m)."""
     eta = (of_fibres - of_matrix) / (of_fibres + xi * of_matrix)
     return of_matrix * (1 + xi * eta * vf) / (1 - eta * vf)
 
 
 def _expansions(phases: Phases) -> list[tuple[float, float]]:
-    """Expansions along and across the fibres of matrix and fibres [1/K]."""
+    """Return the expansions along and across the fibres of matrix and fibres [1/K]."""
     both = [material.elasticity.expansion for material in (phases.matrix, phases.fibres)]
     return [(float(expansion[2]), float(expansion[0])) for expansion in both]
 
 
 def _expansion_along(phases: Phases, vf: float) -> float:
-    """Expansion along the fibres, α_L = (w E_m α_m + v E_f α_f) / (w E_m + v E_f)."""
+    """Return the expansion along the fibres, α_L = (w E_m α_m + v E_f α_f) / (w E_m + v E_f)."""
     matrix, fibres = _constants_of(phases, vf)
     weights = (1 - vf) * matrix.E_L_GPa, vf * fibres.E_L_GPa
     (of_matrix, _), (of_fibres, _) = _expansions(phases)
@@ -192,7 +192,7 @@ def _expansion_along(phases: Phases, vf: float) -> float:
 
 
 def _levin(phases: Phases, vf: float, effective: Elasticity) -> Floats:
-    """Expansion (6,) of a composite of two phases with an effective stiffness."""
+    """Return the expansion (6,) of a composite of two phases with an effective stiffness."""
     matrix, fibres = phases.matrix.elasticity, phases.fibres.elasticity
     mixed = (1 - vf) * matrix.expansion + vf * fibres.expansion
     difference = fibres.expansion - matrix.expansion

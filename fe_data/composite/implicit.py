@@ -97,7 +97,7 @@ def _solve(
 
 
 def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Newton's method for one unknown, with bisection if a step leaves the known bounds.
+    """Apply Newton's method for one unknown, with bisection if a step leaves the known bounds.
 
     The root may be hundreds of orders of magnitude below the guess: a hardening b p^c with c = 0.01
     gives p = (excess / b)^100. Therefore the fraction that remains of a positive unknown falls
@@ -140,7 +140,7 @@ def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Newton's method for several unknowns, with halved steps if the residual grows."""
+    """Apply Newton's method for several unknowns, with halved steps if the residual grows."""
     for _ in range(_ITERATIONS):
         r, inverse = _with_inverse_jacobian(residual, x)
         step = (inverse @ r[..., None])[..., 0]
@@ -159,7 +159,7 @@ def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _with_inverse_jacobian(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Residuals (n, k) and inverse Jacobians (n, k, k) at n points."""
+    """Return the residuals (n, k) and inverse Jacobians (n, k, k) at n points."""
     with torch.enable_grad():
         at = x.detach().requires_grad_()
         r = residual(at)

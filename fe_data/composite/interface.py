@@ -24,7 +24,7 @@ import numpy as np
 from fe_data.arrays import Floats, Short, short
 from fe_data.composite.elasticity import ROOT2
 from fe_data.loading import ALL_AXES, Loading
-from fe_data.settings import require_between, require_kind
+from fe_data.settings import require_kind, take_bounded
 
 BOUNDS = {  # smallest and largest allowed values of the fields of `Interface`
     "normal_strength_MPa": (1e-3, 1e5),
@@ -83,10 +83,7 @@ class Interface(Short):
     stiffness_N_mm3: float | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None or name != "stiffness_N_mm3":
-                object.__setattr__(self, name, require_between(name, value, *allowed))
+        take_bounded(self, BOUNDS)
 
     def stiffness(self, matrix_modulus_GPa: float) -> float:
         """Return the initial stiffness in a matrix.
@@ -186,7 +183,7 @@ class CohesiveLaw(Short):
         return self.normal**2 / (2 * self.toughness_I)
 
     def openings(self, share: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Openings of a mode, and their derivatives.
+        """Return the openings of a mode, and their derivatives.
 
         Args:
             share: (p,) share B of shear.

@@ -76,7 +76,7 @@ def require_pair(returned: Any) -> tuple[Tensor, State]:
 
 
 def _zeros(size: int) -> Tensor:
-    """A state variable at rest at both points."""
+    """Return a state variable at rest at both points."""
     shape = (len(_STRAINS), size) if size else (len(_STRAINS),)
     return torch.zeros(shape, dtype=torch.float64)
 
@@ -101,5 +101,5 @@ def _place(values: Tensor) -> str:
 
 
 def _names(keys: Mapping[str, Any]) -> str:
-    """Names of state variables for a message."""
+    """Return the names of state variables for a message."""
     return ", ".join(map(str, keys)) or "none"

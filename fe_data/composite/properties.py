@@ -1,8 +1,8 @@
 """Simulate an RVE of given phases by the general solver, with the results of the fast solver.
 
-Inputs and outputs are as in `schema`, so that tables, records, figures and files of fields are the
-same for both solvers. Of the inputs only the volume fraction is used; the phases determine the
-others.
+Inputs and outputs are as in `schema`, so that tables, records, figures and files of fields have the
+form of those of the fast solver. Of the inputs only the volume fraction is used; the phases
+determine the others.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.composite.damage import DAMAGE
-from fe_data.composite.materials import Phases, require_interphase, require_no_phases
+from fe_data.composite.phases import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.errors import ConvergenceError, MicrostructureError
@@ -120,7 +120,7 @@ class MaterialRVE(Short):
         return self.solution.cell.block * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
-        """Averages and properties without the fields, like `RVESolution.result`."""
+        """Return the averages and properties without the fields, like `RVESolution.result`."""
         further = {}
         if self.effective is not None:
             further["E_T_GPa"] = self.effective.transverse_modulus_GPa
@@ -235,7 +235,7 @@ def _fitted_within_bounds(effective: EffectiveProperties) -> EffectiveProperties
 
 
 def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
-    """The history in the form of records: four components in plane strain."""
+    """Return the history in the form of records: four components in plane strain."""
     if solution.loading.is_general:
         return solution.history
     plane = _first(solution.history, _PLANE)
@@ -243,7 +243,7 @@ def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
 
 
 def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
-    """A history with only the first `width` components of its tensors."""
+    """Return a history with only the first `width` components of its tensors."""
     return {
         name: values[..., :width] if values.ndim > 1 else values for name, values in history.items()
     }
@@ -265,7 +265,7 @@ def _fields(solution: CompositeSolution) -> Fields:
 
 
 def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
-    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
+    """Return p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
     phases = solution.fields().values()
     inside = [np.isin(solution.cell.domain.material[phase.elements], fibres) for phase in phases]
@@ -275,7 +275,7 @@ def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
 
 
 def _mixed_modulus(solution: CompositeSolution) -> float:
-    """Young's modulus along the fibres by the rule of mixtures [MPa]."""
+    """Return Young's modulus along the fibres by the rule of mixtures [MPa]."""
     mixed = 0.0
     for phase in solution.cell.phases:
         along = 1 / np.linalg.inv(phase.material.elasticity.stiffness)[2, 2]

@@ -11,7 +11,7 @@ from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
-from fe_data.composite.materials import INTERPHASE, Phases
+from fe_data.composite.phases import INTERPHASE, Phases
 from fe_data.composite.stepping import Debonding, IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
@@ -131,7 +131,7 @@ class CompositeSolution(Short):
     warning: str = ""
 
     def fields(self, step: int = -1) -> dict[str, PhaseFields]:
-        """Fields of all phases at a step.
+        """Return the fields of all phases at a step.
 
         Args:
             step: Index in `steps`.
@@ -158,7 +158,7 @@ class CompositeSolution(Short):
         return fields
 
     def displacement(self, step: int = -1) -> Floats:
-        """Displacement of the nodes of the mesh in the plane z = 0.
+        """Return the displacement of the nodes of the mesh in the plane z = 0.
 
         Args:
             step: Index in `steps`.
@@ -317,7 +317,7 @@ def _at_rest(
 def _info(
     cell: Cell, path: EquilibriumPath, seconds: dict[str, float]
 ) -> dict[str, float | int | str]:
-    """Sizes, counts and seconds of a simulation."""
+    """Return the sizes, counts and seconds of a simulation."""
     sizes = {"n_dofs": cell.n, "n_elements": len(cell.domain.triangles)}
     times = {f"seconds_{name}": value for name, value in seconds.items()}
     return {**sizes, **path.counts, **times}
@@ -353,7 +353,7 @@ def _strength(
 
 
 def _step(x: Floats, state: State) -> CompositeStep:
-    """The state of an RVE at an equilibrium."""
+    """Return the state of an RVE at an equilibrium."""
     return CompositeStep(x, state.temperature, state.variables, state.stresses, state.debonding)
 
 
@@ -407,7 +407,7 @@ def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw 
 
 
 def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
-    """Side of the RVE [mm], from the mean diameter of its fibres; None without a diameter.
+    """Return the side of the RVE [mm] from the mean fibre diameter; None without a diameter.
 
     Returns:
         The side. In an RVE of voids alone the diameter is that of the voids.

@@ -9,22 +9,27 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, short
 from fe_data.composite.cell import Cell
-from fe_data.composite.damage import DAMAGE, WORK, DamagedResponse, Softening
+from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
+from fe_data.composite.softening import DamagedResponse, Softening
+from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
-from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
 if TYPE_CHECKING:
-    from fe_data.composite.laws import Response
+    from fe_data.composite.material_points import Response
 
 Responses = dict[str, "Response | DamagedResponse"]
 _ITERATIONS = 20  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
 # Viscosity of what softens, as a mean strain. While the mean strain grows by this length, a point
-# of an interface that opens by δ_f has an overstress of the normal strength, and an element that is
-# strained by 2g / σ_0 has one of σ_0.
+# of an interface that opens by δ_f has an overstress of the normal strength.
 _VISCOSITY = 3e-6
+# While the mean strain grows by this share of it, an element that is strained by 2G / h σ_0 has an
+# overstress of σ_0.
+_SHARE_OF_PHASES = 1 / 3
+# A snap takes steps in which viscous tractions are as large as the others: fraction of an increment
+_SMALLEST_STEP_OF_SNAPS = 2.0**-18
 # Least length of a part of a path as a mean strain: a part that only takes time has none.
 _LEAST_LENGTH = 1e-4
 # Share of a phase that loses ellipticity before the mean stress counts as depending on the mesh:
@@ -101,7 +106,7 @@ class IncrementalCell(IncrementalProblem):
         parts: int = 1,
         side: float | None = None,
     ):
-        from fe_data.composite.laws import MaterialPoints
+        from fe_data.composite.material_points import MaterialPoints
 
         self.cell = cell
         self.points = {
@@ -131,7 +136,9 @@ class IncrementalCell(IncrementalProblem):
         self._responses: Responses = {}
         self._viscosities: dict[str, Floats] = {}
         self._before = self.state
-        if cell.inelastic and not breaks:
+        if breaks:
+            self.newton = Newton(smallest_step=_SMALLEST_STEP_OF_SNAPS)
+        elif cell.inelastic:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property
@@ -250,8 +257,9 @@ class IncrementalCell(IncrementalProblem):
             # It grows with the plastic strain up to the onset, so that it has no jump.
             reached = softening.mean(self.state.variables[phase.name]["p"])
             share = np.minimum(1.0, reached / softening.onset) if softening.onset else 1.0
-            # Viscous stress ζ σ_0² / 2g Δε / Δs, with the length Δs of the step as a mean strain
-            viscosity = self.viscosity * softening.slope * share / (self._length * (t - self._t))
+            # Viscous stress ζ σ_0² h / 2G Δε / Δs, with the length Δs of the step as a mean strain
+            viscosity = _SHARE_OF_PHASES * self.viscosity * softening.slope * share
+            viscosity /= self._length * (t - self._t)
             viscous = cell.viscous_force(phase, change, viscosity)
             self._viscosities[phase.name] = viscosity
             force += viscous
@@ -370,7 +378,7 @@ class IncrementalCell(IncrementalProblem):
             self.state = self.state._replace(peak=peak)
 
     def _loads(self) -> bool:
-        """Whether this is the last part of the path, and its prescribed strains do work."""
+        """Return whether this is the last part of the path, and its prescribed strains do work."""
         stress = self._turn @ self.state.mean_stress[: self.cell.size]
         work = stress[self._prescribed] @ self._way[self._prescribed]
         return self._begun == self.parts and bool(work > 0)
@@ -389,7 +397,7 @@ class IncrementalCell(IncrementalProblem):
         self._before = state
 
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium.
+        """Return the volume averages at the last equilibrium.
 
         Returns:
             Tensors (6,) with components xx, yy, zz, xy, xz, yz: `strain`, `stress` [MPa],
@@ -424,7 +432,7 @@ class IncrementalCell(IncrementalProblem):
         }
 
     def _of_breaking(self) -> Averages:
-        """Fractions and energies of what breaks."""
+        """Return the fractions and energies of what breaks."""
         work = self.state.work
         if work is None:
             return {}
@@ -453,7 +461,7 @@ class IncrementalCell(IncrementalProblem):
         return {name: value / self.cell.area for name, value in values.items()}
 
     def _of_interfaces(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Fractions and energies of the interfaces."""
+        """Return the fractions and energies of the interfaces."""
         at, points = self.state.debonding, self.cell.interface
         if at is None or points is None:
             return {}, {}
@@ -472,7 +480,7 @@ class IncrementalCell(IncrementalProblem):
 
 
 def _axes_of(segment: Segment) -> Floats:
-    """Rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
+    """Return the rotation (6, 6) of tensors from x, y, z to the axes of a loading."""
     if segment.shear_angle == 0.0:
         return plane_rotation(-segment.angle)
     return shear_rotation(segment.shear_angle) @ plane_rotation(-segment.angle)

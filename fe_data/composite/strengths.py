@@ -8,7 +8,8 @@ import numpy as np
 from fe_data.arrays import Short
 from fe_data.composite.elasticity import TO_KELVIN, shear_rotation
 from fe_data.composite.interface import Strength, envelope_loading, strength_loading
-from fe_data.composite.materials import Phases
+from fe_data.composite.measured import Measured
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROP, solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
@@ -182,11 +183,12 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
     return strength.strength_MPa
 
 
-def strength_table(samples: list[SampledStrength]) -> str:
+def strength_table(samples: list[SampledStrength], measured: Measured | None = None) -> str:
     """Make a table of the mean, the standard deviation and the 5 % quantile of each strength.
 
     Args:
         samples: Strengths of several loadings and microstructures.
+        measured: Values of a ply, for another column.
 
     Returns:
         Lines of the table.
@@ -196,6 +198,8 @@ def strength_table(samples: list[SampledStrength]) -> str:
         "   RVEs",
         f"{'':<24}{'MPa':>9}{'MPa':>9}{'MPa':>9}{'-':>10}{'-':>10}{'-':>10}",
     ]
+    if measured is not None:
+        lines[0] += f"   measured at v_f {measured.vf:g}"
     for name in dict.fromkeys(sample.loading for sample in samples):
         of_loading = [sample for sample in samples if sample.loading == name]
         reached = [sample for sample in of_loading if sample.is_reached]
@@ -204,6 +208,8 @@ def strength_table(samples: list[SampledStrength]) -> str:
         if not strengths:
             lines.append(f"{name:<24}{'not reached':>27}{'':>39}   {count}")
             continue
+        value = None if measured is None else measured.get(f"{name}_MPa")
+        beside = "" if value is None else f"{value:>{19 - len(count)}g} MPa"
         values = np.array([strength.strength_MPa for strength in strengths])
         spread = f"{values.std(ddof=1):9.2f}" if len(values) > 1 else f"{'-':>9}"
         strain = np.mean([strength.strain_at_strength for strength in strengths])
@@ -212,7 +218,7 @@ def strength_table(samples: list[SampledStrength]) -> str:
         quantile = np.quantile(values, _QUANTILE)
         lines.append(
             f"{name:<24}{values.mean():9.2f}{spread}{quantile:9.2f}{strain:10.5f}{debonded:10.3f}"
-            f"{damaged:10.3f}   {count}"
+            f"{damaged:10.3f}   {count}{beside}"
         )
     return "\n".join(lines)
 

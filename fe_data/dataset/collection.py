@@ -82,7 +82,7 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
 
 
 def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = False) -> bool:
-    """Whether the record of a sample can be kept, so that it need not be simulated again."""
+    """Return whether the record of a sample can be kept, so that it need not be simulated again."""
     try:
         header = read_header(folder, index, config_digest)
         table_row(header)
@@ -141,7 +141,7 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
 
 
 def table_row(header: dict[str, Any]) -> dict[str, Any]:
-    """Row of the table by column; a CorruptRecordError if an entry is missing or wrong."""
+    """Return the row of the table by column; a CorruptRecordError if an entry is not valid."""
     try:
         row = {name: header[name] for name in ("index", "seed", "group", "status")}
         row |= {name: header["inputs"][name] for name in INPUT_NAMES}
@@ -164,7 +164,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(collection: Collection) -> tuple[str, ...]:
-    """Columns of the table, with the optional outputs that all samples with outputs have."""
+    """Return columns of the table, with the optional outputs that all samples with outputs have."""
     with_outputs = [row for row in collection.rows if row["status"] != "failed"]
     names = [
         name
@@ -190,12 +190,12 @@ def write_tables(folder: Path, config: dict[str, Any], collection: Collection) -
 
 
 def _content(path: Path) -> bytes:
-    """Content of a file; empty if there is none."""
+    """Return the content of a file; empty if there is none."""
     return path.read_bytes() if path.is_file() else b""
 
 
 def table_texts(config: dict[str, Any], collection: Collection) -> dict[str, str]:
-    """Content of provenance.json, dataset.csv and, if an attempt failed, failures.csv."""
+    """Return content of provenance.json, dataset.csv and, if an attempt failed, failures.csv."""
     columns = PATH_COLUMNS if "paths" in config else columns_of(collection)
     if "microstructures" in config:  # given fibres have no seed
         columns = tuple("microstructure" if name == "seed" else name for name in columns)

@@ -292,7 +292,7 @@ def load_curves(path: Path) -> Curves:
 
 
 def is_one_rve(path: Path) -> bool:
-    """Whether a folder has a result of the command `rve`, and no table."""
+    """Return whether a folder has a result of the command `rve`, and no table."""
     return Path(path, RESULT).is_file() and not Path(path, TABLE).exists()
 
 
@@ -377,7 +377,7 @@ def _checked_history(row: int, history: object) -> dict[str, Floats]:
 
 
 def _column_names(history: Mapping[str, Floats]) -> list[str]:
-    """Names of the columns of a history: its tensors by component, then its scalars."""
+    """Return the names of the columns of a history: its tensors by component, then its scalars."""
     names = []
     for name, unit in _UNITS.items():
         if name in history:
@@ -387,7 +387,7 @@ def _column_names(history: Mapping[str, Floats]) -> list[str]:
 
 
 def _matrix(history: Mapping[str, Floats]) -> Floats:
-    """Values (increments + 1, columns) of `_column_names`."""
+    """Return the values (increments + 1, columns) of `_column_names`."""
     parts = [history[name] for name in (*_UNITS, *_NUMBERS) if name in history]
     return np.column_stack(parts)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, integers, numbers
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset.inputs_file import (
     columns_of_fields,
     fields_of_row,
@@ -169,7 +169,7 @@ class Design(Short):
         return np.column_stack([self.inputs, *self.fields.values()])
 
     def sample(self, index: int) -> Sample:
-        """One sample of this design.
+        """Return one sample of this design.
 
         Args:
             index: Row of the dataset.
@@ -274,7 +274,7 @@ def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int
 
 
 def digest_microstructures(design: Design) -> str:
-    """SHA-256 of the given microstructures of a design, and of the index of each sample."""
+    """Return the SHA-256 of the microstructures of a design, and of the index of each sample."""
     digest = hashlib.sha256()
     for micro in design.microstructures:
         fibres = np.column_stack([micro.centres, micro.radii])

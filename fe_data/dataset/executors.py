@@ -147,7 +147,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
 
 
 def semaphores_work() -> bool:
-    """Whether processes can share semaphores, which pools of workers need."""
+    """Return whether processes can share semaphores, which pools of workers need."""
     try:
         multiprocessing.Lock()
     except OSError:

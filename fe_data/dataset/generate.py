@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from fe_data.arrays import Short, number
 from fe_data.composite.interface import strength_loading
-from fe_data.composite.materials import (
+from fe_data.composite.phases import (
     INTERFACE,
     INTERPHASE,
     Phases,

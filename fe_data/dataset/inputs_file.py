@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset.table import FIELD, Numbers, parse_input
 from fe_data.files.csv_rows import Problems, Row, parse_float, parse_integer, read_rows
 from fe_data.schema import INPUT_NAMES

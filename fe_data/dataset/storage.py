@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases, leaves
+from fe_data.composite.phases import SETTINGS_OF_PHASES, Phases, leaves
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError
@@ -121,13 +121,13 @@ def configuration(
 
 
 def digest(config: dict[str, Any]) -> str:
-    """SHA-256 of a configuration without its entry `digest`."""
+    """Return the SHA-256 of a configuration without its entry `digest`."""
     content = {name: value for name, value in config.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def record_path(folder: Path, index: int) -> Path:
-    """File of the record of one sample."""
+    """Return the file of the record of one sample."""
     return folder / RECORDS / f"{index // 1000:04d}" / f"{index:07d}.npz"
 
 
@@ -240,7 +240,7 @@ def require_unchanged(
 
 
 def _is_as_written(path: Path, digest: str, written: dict[str, Any]) -> bool:
-    """Whether a file with the checksum `digest` is as in the provenance `written`."""
+    """Return whether a file with the checksum `digest` is as in the provenance `written`."""
     if path.name == PROVENANCE:
         return bool(written)
     if path.name == TABLE:

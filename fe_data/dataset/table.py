@@ -208,7 +208,7 @@ def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Columns of dataset.csv with these outputs; None means all outputs."""
+    """Return the columns of dataset.csv with these outputs; None means all outputs."""
     named = output_names() if outputs is None else outputs
     return ("index", "seed", "group", *INPUT_NAMES, *named, "status")
 
@@ -242,7 +242,7 @@ def load_table(path: Path) -> Table:
 
 
 def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the required and of the optional columns of a table."""
+    """Return the names of the required and of the optional columns of a table."""
     required = (*INPUT_NAMES, *required_outputs())
     return required, (*output_names(), "index", "seed", "group", "status")
 
@@ -371,7 +371,7 @@ def require_frame(frame: Any, required: Sequence[str]) -> None:
 
 
 def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, ...]]:
-    """Set of the inputs, with numbers of a material, in a valid CSV file.
+    """Return the set of the inputs, with numbers of a material, in a valid CSV file.
 
     Args:
         path: The file.
@@ -389,7 +389,7 @@ def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, 
 
 
 def _is_of_material(column: str) -> bool:
-    """Whether a column has numbers of a material."""
+    """Return whether a column has numbers of a material."""
     return any(name in column for name in _OF_MATERIAL)
 
 

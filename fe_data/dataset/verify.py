@@ -54,7 +54,7 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 
 
 def _check_files(folder: Path, config: dict[str, Any], collected: Collection) -> list[str]:
-    """Problems of the files that are made from the records."""
+    """Return the problems of the files that are made from the records."""
     texts = collection.table_texts(config, collected)
     texts[storage.PROVENANCE] = _as_older(folder / storage.PROVENANCE, texts[storage.PROVENANCE])
     unread = {str(index) for index in collected.problems}
@@ -66,7 +66,7 @@ def _check_files(folder: Path, config: dict[str, Any], collected: Collection) ->
 
 
 def _check_design(config: dict[str, Any], collected: Collection) -> list[str]:
-    """Problems of inputs and seeds that differ from the configuration."""
+    """Return the problems of inputs and seeds that differ from the configuration."""
     names = (*INPUT_NAMES, *config.get("fields", ()))
     inputs = np.array([[row.get(name, np.nan) for name in names] for row in collected.rows], float)
     groups = np.array([row["group"] for row in collected.rows])
@@ -138,7 +138,7 @@ def _json_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _strangers(folder: Path, samples: int) -> list[str]:
-    """Problems of files in the folder of the records that belong to no sample."""
+    """Return the problems of files in the folder of the records that belong to no sample."""
     records = {storage.record_path(folder, index) for index in range(samples)}
     return [
         f"{path.relative_to(folder)}: belongs to no sample"

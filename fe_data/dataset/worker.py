@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError, memory_errors
@@ -197,12 +197,12 @@ def unusable(reason: str) -> OSError:
 
 
 def attempts_at(sample: Sample) -> int:
-    """Number of attempts at a sample: one for given fibres, which would fail again."""
+    """Return the number of attempts at a sample: one for given fibres, which would fail again."""
     return MAX_ATTEMPTS if sample.microstructure is None else 1
 
 
 def attempt_seed(sample: Sample, attempt: int) -> int:
-    """Seed of the first (0) or second (1) microstructure of a sample."""
+    """Return the seed of the first (0) or second (1) microstructure of a sample."""
     return sample.seed if attempt == 0 else retry_seed(sample.seed)
 
 
@@ -240,7 +240,7 @@ def encode_result(
 
 
 def _status(sample: Sample, attempts: list[Attempt], result: "RVEResult | None") -> str:
-    """Status of a sample, one of `table.STATUSES`."""
+    """Return the status of a sample, one of `table.STATUSES`."""
     if result is None:
         return "failed"
     if sample.loading is None and not _is_fitted(result):
@@ -249,12 +249,12 @@ def _status(sample: Sample, attempts: list[Attempt], result: "RVEResult | None")
 
 
 def _is_fitted(result: "RVEResult") -> bool:
-    """Whether a power law could be fitted to the curve of a sample."""
+    """Return whether a power law could be fitted to the curve of a sample."""
     return any(name in result.effective for name in fitted_outputs())
 
 
 def _outputs_of(result: "RVEResult") -> tuple[str, ...]:
-    """Names of the outputs that a sample must have."""
+    """Return the names of the outputs that a sample must have."""
     return outputs_among(result.effective, fitted=_is_fitted(result))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Ints
-from fe_data.composite.materials import INTERPHASE
+from fe_data.composite.phases import INTERPHASE
 from fe_data.composite.rve import CompositeSolution
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import export_mesh

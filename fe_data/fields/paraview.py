@@ -142,7 +142,7 @@ def save_interfaces(rve: CompositeSolution, path: Path) -> None:
 
 
 def _values_of_interfaces(rve: CompositeSolution, step: int, nodes: Ints) -> dict[str, Floats]:
-    """Values at the nodes of interfaces at a step by name."""
+    """Return the values at the nodes of interfaces at a step by name."""
     at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
     return {name: values[nodes] for name, values in at_nodes.items()}
 
@@ -219,7 +219,7 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 
 
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
-    """All fields at a step by name: displacement of nodes, and means over triangles."""
+    """Return all fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
         at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
         return {**at_nodes, **_means_of_phases(rve, step)}
@@ -227,7 +227,7 @@ def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats
 
 
 def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
-    """The same fields as `_element_values`, for the general solver."""
+    """Return the same fields as `_element_values`, for the general solver."""
     m = len(rve.cell.domain.triangles)
     means = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
     means |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
@@ -246,12 +246,12 @@ def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
 
 
 def _symmetric(values: Floats) -> Floats:
-    """Symmetric tensors (m, 3, 3) from components (m, 6) xx, yy, zz, xy, xz, yz."""
+    """Return the symmetric tensors (m, 3, 3) from components (m, 6) xx, yy, zz, xy, xz, yz."""
     return np.asarray(values[:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])
 
 
 def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
-    """Displacement (n, 3) of the nodes, relative to the side of the RVE."""
+    """Return the displacement (n, 3) of the nodes, relative to the side of the RVE."""
     d = rve.discretisation
     fluctuation = rve.problem.fluctuation(step.x).reshape(-1, 2)[d.merged]
     exx, eyy, gxy = step.x[-3:]
@@ -260,7 +260,7 @@ def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
 
 
 def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
-    """Means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
+    """Return the means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
     d = rve.discretisation
     m = len(d.triangles)
     u = rve.problem.fluctuation(step.x)
@@ -282,12 +282,12 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
 
 
 def _means(phase: Elements | PhaseFields, values: Floats) -> Floats:
-    """Means (m, ...) over each element of values (m, q, ...) at its points."""
+    """Return the means (m, ...) over each element of values (m, q, ...) at its points."""
     weights = phase.weights / phase.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))
 
 
 def _tensors(xx: Floats, yy: Floats, zz: Floats, xy: Floats) -> Floats:
-    """Symmetric tensors (m, 3, 3) in plane strain."""
+    """Return the symmetric tensors (m, 3, 3) in plane strain."""
     zero = 0 * xx
     return _symmetric(np.column_stack([xx, yy, zz, xy, zero, zero]))

@@ -64,7 +64,7 @@ def open_stream(path: Path) -> BinaryIO:
 
 
 def most_unpacked(packed: int) -> int:
-    """Largest allowed size of the content of a compressed file with `packed` bytes."""
+    """Return the largest allowed size of the content of a compressed file with `packed` bytes."""
     # Tables of repeated inputs expand up to 150 times, a malicious file of zeros a thousand times.
     return max(1_000_000, 200 * packed)
 

@@ -58,7 +58,7 @@ _P2 = _basix.ElementFamily.P, _basix.CellType.triangle, 2, _basix.LagrangeVarian
 
 
 def quadrature(degree: int) -> tuple[Floats, Floats]:
-    """Points (q, 2) in the reference triangle and weights (q,), exact for this degree."""
+    """Return points (q, 2) in the reference triangle and weights (q,), exact for this degree."""
     points, weights = _basix.make_quadrature(_basix.CellType.triangle, degree)
     return np.asarray(points), np.asarray(weights)
 
@@ -124,7 +124,7 @@ def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
 
 
 def _flat(dofmap: Any) -> Ints:
-    """Flat array of the nodes or dofs of all triangles."""
+    """Return the flat array of the nodes or dofs of all triangles."""
     return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
 
 
@@ -180,7 +180,7 @@ def _remove_unfinished(files: set[Path]) -> None:
 
 @_compilation()
 def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
-    """Function space of scalars, or of vectors if a shape is given."""
+    """Return the function space of scalars, or of vectors if a shape is given."""
     if _VERSION < (0, 7):
         kind = _dolfinx.fem.VectorFunctionSpace if shape else _dolfinx.fem.FunctionSpace
         return kind(mesh, (family, degree))
@@ -189,7 +189,7 @@ def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, .
 
 @_compilation()
 def quadrature_space(mesh: dolfinx.mesh.Mesh, size: int) -> Any:
-    """Space of vectors at the integration points."""
+    """Return the space of vectors at the integration points."""
     if _VERSION < (0, 7):
         rule = {"quad_scheme": "default", "dim": size}
         element = ufl.VectorElement("Quadrature", mesh.ufl_cell(), QUADRATURE_DEGREE, **rule)
@@ -201,7 +201,7 @@ def quadrature_space(mesh: dolfinx.mesh.Mesh, size: int) -> Any:
 
 
 def measure(mesh: dolfinx.mesh.Mesh) -> Any:
-    """The measure dx in UFL that sums over the integration points."""
+    """Return the measure dx in UFL that sums over the integration points."""
     rule = {"quadrature_degree": QUADRATURE_DEGREE, "quadrature_scheme": "default"}
     return ufl.Measure("dx", domain=mesh, metadata=rule)
 

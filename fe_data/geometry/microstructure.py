@@ -267,7 +267,7 @@ def _require_in_sides(centres: Floats, height: float) -> None:
 
 
 def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
-    """Distances between points and the nearest periodic images of other points.
+    """Return the distances between points and the nearest periodic images of other points.
 
     Args:
         a: (n, 2) points.
@@ -387,7 +387,7 @@ def _require_meshable(radii: Floats) -> None:
 def _with_voids(
     radii: Floats, fraction: float, radius: float, min_spacing: float
 ) -> tuple[Floats, list[str]]:
-    """Radii of fibres and voids, largest first, and their phases."""
+    """Return the radii of fibres and voids, largest first, and their phases."""
     n_fibres = len(radii)
     wanted = radius * float(radii.mean())
     n = max(1, round(fraction / (math.pi * wanted**2)))
@@ -456,7 +456,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]]) / period
 
     def from_corner(x: float, y: float) -> float:
-        """Distance of the nearest outline from a corner at (x, y)."""
+        """Return the distance of the nearest outline from a corner at (x, y)."""
         corner = np.array([[x, y]])
         return float(np.abs(periodic_distances(corner, centres, m.height) - radii).min())
 

@@ -25,7 +25,7 @@ _NEIGHBOURS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # shifts to nearest 
 
 
 def default_size(n_fibres: int) -> float:
-    """Default element size at the fibres, without a given resolution.
+    """Return the default element size at the fibres, without a given resolution.
 
     Args:
         n_fibres: Number of fibres.
@@ -121,11 +121,11 @@ class Outline:
         return np.asarray(ends - np.floor(middles / period) * period)
 
     def _distances(self, xy: Floats) -> Floats:
-        """Distances (k, n_fibres) of points (k, 2) from the centres."""
+        """Return the distances (k, n_fibres) of points (k, 2) from the centres."""
         return periodic_distances(xy, self.micro.centres, self.micro.height)
 
     def size_at(self, xy: Floats) -> Floats:
-        """Element size (k,) at points (k, 2), which grows with the distance from fibres."""
+        """Return the element size (k,) at points (k, 2); it grows with the distance from fibres."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
         distance = self._distances(xy) - self.radii
@@ -181,7 +181,7 @@ class Outline:
         return np.asarray(np.unique(np.concatenate([angles, *inside])))
 
     def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> Floats:
-        """Segments (k, 2, 2) of the edges, counter-clockwise; opposite edges match."""
+        """Return the segments (k, 2, 2) of the edges, counter-clockwise; opposite edges match."""
         sides = []
         for axis in range(2):
             marks = [0.0, *sorted(crossings[axis]), self.micro.height if axis == 0 else 1.0]
@@ -201,7 +201,7 @@ class Outline:
         return np.stack([loop[:-1], loop[1:]], axis=1)
 
     def edge_material(self) -> list[int]:
-        """Material on the inner side of each edge segment."""
+        """Return the material on the inner side of each edge segment."""
         if not len(self.micro.centres):
             return [MATRIX] * len(self.edges)
         xy = self.points[self.edges].mean(axis=1)

@@ -19,7 +19,7 @@ SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with th
 
 
 def hexagonal_distance(vf: float) -> float:
-    """Distance of nearest centres in a hexagonal array of equal fibres.
+    """Return the distance of nearest centres in a hexagonal array of equal fibres.
 
     Args:
         vf: Volume fraction of the fibres [-].
@@ -35,17 +35,17 @@ def hexagonal_distance(vf: float) -> float:
 
 
 def _densest(n_fibres: int) -> float:
-    """Largest area fraction of discs of exclusion."""
+    """Return the largest area fraction of discs of exclusion."""
     return next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
 
 
 def _liquid(n_fibres: int) -> float:
-    """Largest area fraction of discs of exclusion that do not freeze."""
+    """Return the largest area fraction of discs of exclusion that do not freeze."""
     return min(_LIQUID, _densest(n_fibres) - 0.02)
 
 
 def spacing_of(min_spacing: float | None, vf: float, n_fibres: int) -> float:
-    """Least distance of random fibres, in fibre diameters.
+    """Return the least distance of random fibres, in fibre diameters.
 
     Args:
         min_spacing: The distance [-]; None for the default, which falls with the volume fraction.
@@ -65,7 +65,7 @@ def spacing_of(min_spacing: float | None, vf: float, n_fibres: int) -> float:
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float | None) -> float:
-    """Largest fibre volume fraction for which random microstructures are generated.
+    """Return the largest fibre volume fraction for which random microstructures are generated.
 
     Args:
         n_fibres: Number of fibres.

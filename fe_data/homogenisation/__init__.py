@@ -1,1 +1,1 @@
-"""Effective properties without a mesh."""
+"""Effective properties by mean-field homogenisation, and the anisotropy of an RVE."""

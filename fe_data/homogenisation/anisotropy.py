@@ -101,7 +101,7 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
 
 
 def directional_moduli(stiffness: Floats, angles: Floats) -> Floats:
-    """Young's modulus in given directions of the plane.
+    """Return Young's modulus in given directions of the plane.
 
     Args:
         stiffness: (3, 3) stress xx, yy, xy per strain xx, yy and engineering shear xy.

@@ -63,7 +63,7 @@ def mean_field(
     fluctuation: ArrayLike = 0.6,
     outputs: Sequence[str] = MODELLED,
 ) -> Floats:
-    """Effective properties by mean-field homogenisation, for many inputs at once.
+    """Return the effective properties by mean-field homogenisation, for many inputs at once.
 
     Four numbers of the model are fitted to simulated RVEs. One is the default of `fluctuation`;
     three convert the root mean square of the fibre stress into `p_sigma`.
@@ -288,11 +288,11 @@ class RVEs(Short):
     spread: Floats  # standard deviation of the logarithm of the matrix strain
 
     def mean(self, pair: tuple[Numbers, Numbers]) -> Numbers:
-        """Volume average of a pair of values, for matrix and fibres."""
+        """Return the volume average of a pair of values, for matrix and fibres."""
         return np.asarray((1 - self.vf) * pair[0] + self.vf * pair[1])
 
     def concentration(self, moduli: tuple[Numbers, Numbers], medium: Numbers) -> Any:
-        """Strains of matrix and fibres per strain of the composite."""
+        """Return the strains of matrix and fibres per strain of the composite."""
         # A_r = (M_r + M*)⁻¹ / ⟨(M + M*)⁻¹⟩, with the modulus M* of the medium (Hashin–Shtrikman)
         in_matrix = 1 / (moduli[0] + medium)
         in_fibres = 1 / (moduli[1] + medium)
@@ -329,7 +329,7 @@ class RVEs(Short):
         return 1 + lateral, (1 - lateral) / 2
 
     def rms_strain(self, G_m: Floats, fibres: bool = False) -> Floats:
-        """Root mean square of the equivalent strain in a phase, under mean strain xx = 1."""
+        """Return the root mean square of the equivalent strain in a phase, if E_xx = 1."""
         # With the energy of the composite W = k θ² / 2 + 2 G γ², the mean square over phase r is
         #     ⟨ε_eq²⟩_r = 2 / (3 v_r) ∂W/∂G_r
         dilatation, shear = self.shape(*self.linear(G_m, self.G_f)[:2])
@@ -368,14 +368,14 @@ class RVEs(Short):
         )
 
     def elastic_constants(self) -> tuple[Floats, Floats]:
-        """E [MPa] and ν of the elastic composite, (...)."""
+        """Return E [MPa] and ν of the elastic composite, (...)."""
         strain, stress, _ = self.averages(self.G_m + 0 * self.vf)
         E, nu = elastic_constants(strain.reshape(-1, 4), stress.reshape(-1, 4))
         shape = self.vf.shape[:-1]
         return E.reshape(shape), nu.reshape(shape)
 
     def mises(self, strain: Floats) -> Floats:
-        """Von Mises stress of the matrix at equivalent strains, (...)."""
+        """Return the von Mises stress of the matrix at equivalent strains, (...)."""
         # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Start from the
         # smaller of two upper bounds of u. The first bound is infinite or 0 / 0 for b = 0.
         excess = np.maximum(3 * self.G_m * strain - self.settings.sigma_y0_MPa, 0)
@@ -402,7 +402,7 @@ class RVEs(Short):
         return G_s, strain / self.rms_strain(G_s)
 
     def increments(self) -> tuple[Floats, Floats]:
-        """Secant modulus of the matrix and mean strain xx of each increment."""
+        """Return the secant modulus of the matrix and mean strain xx of each increment."""
         count = self.settings.increments
         last = abs(self.settings.strain)  # tension and compression give the same result
         steps = last * np.arange(1, count + 1) / count
@@ -443,7 +443,7 @@ class RVEs(Short):
         return b[..., 0], c[..., 0]
 
     def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:
-        """p_sigma at one increment, (...)."""
+        """Return p_sigma at one increment, (...)."""
         # The fibre stress is assumed lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
         medium = replace(self, reference=_FIBRE_REFERENCE)
         stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)

@@ -82,7 +82,7 @@ class BorderedSystem(Short):
         self.counts["factorisations"] += 1
 
     def product(self, x: Floats, border: Floats, macro: Floats) -> Floats:
-        """Product of the tangent, bordered by k macro strains, with a vector (n + k,)."""
+        """Return the product of the tangent, bordered by macro strains (k,), with (n + k,)."""
         n = self.n
         y = np.empty_like(x)
         # y_u = K x_u + B x_E
@@ -147,12 +147,12 @@ class BorderedSystem(Short):
         return np.column_stack(solved)
 
     def _diagonal(self) -> Floats:
-        """Diagonal (n,) of K: the first entry of each row of the upper triangle."""
+        """Return the diagonal (n,) of K: the first entry of each row of the upper triangle."""
         diagonal: Floats = self.tangent.values[self.indptr[:-1]]
         return diagonal
 
     def _change(self) -> float:
-        """Mean relative change of the diagonal of K since the last factor."""
+        """Return the mean relative change of the diagonal of K since the last factor."""
         now = self._diagonal()
         before = self._factor_diagonal
         return float(np.mean(np.abs(now - before) / np.maximum(now, before)))
@@ -173,7 +173,7 @@ class BorderedSystem(Short):
     def _conjugate_gradients(
         self, rhs: Floats, border: Floats, macro: Floats, rtol: float
     ) -> tuple[Floats, int]:
-        """Preconditioned conjugate gradients (Hestenes & Stiefel, 1952).
+        """Apply preconditioned conjugate gradients (Hestenes & Stiefel, 1952).
 
         Args:
             rhs: (n + k,) right-hand side.

@@ -118,7 +118,7 @@ def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
 
 
 def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
-    """Strain at the integration points.
+    """Return the strain at the integration points.
 
     Args:
         e: Integration data of m elements with q points.

@@ -3,9 +3,9 @@
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
+from fe_data.incremental_problem import Averages, Newton, PlaneStrainProblem, Residual
 from fe_data.loading import Segment
 from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.path_following import Averages, Newton, PlaneStrainProblem, Residual
 
 _LARGEST_CHANGE = 0.012  # in later segments, after a larger change of the tangent it is factorised
 _NEARLY_STRAIGHT = 0.5  # largest relative change of direction at which earlier states are kept

@@ -176,7 +176,7 @@ def differentials(
     d_strain: Floats,
     d_start: Changes,
 ) -> tuple[Floats, Changes]:
-    """Changes of the end of a step that follow from changes of its strain and its start.
+    """Return the changes of the end of a step that follow from changes of its strain and its start.
 
     With n = s_tr / |s_tr| and β = h'(p) / (3μ + h'(p)), in points that yield
 
@@ -214,20 +214,20 @@ def differentials(
 
 
 def _deviator(strain: Floats) -> Floats:
-    """Deviator xx, yy, xy of strain tensors (..., 3, c) in plane strain."""
+    """Return the deviator xx, yy, xy of strain tensors (..., 3, c) in plane strain."""
     third = (strain[..., 0, :] + strain[..., 1, :]) / 3
     zero = np.zeros_like(third)
     return np.asarray(strain - np.stack([third, third, zero], axis=-2))
 
 
 def _strain_of(deviator: Floats) -> Floats:
-    """Strain xx, yy and engineering shear xy in plane strain, of deviators (..., 3, c)."""
+    """Return strain xx, yy and engineering shear xy in plane strain, of deviators (..., 3, c)."""
     xx, yy, xy = np.moveaxis(deviator, -2, 0)
     return np.stack([2 * xx + yy, xx + 2 * yy, 2 * xy], axis=-2)
 
 
 def _double_contraction(a: Floats, b: Floats) -> Floats:
-    """Contraction a : b (..., c) of deviators with components xx, yy, xy (..., 3, c)."""
+    """Return the contraction a : b (..., c) of deviators with components xx, yy, xy (..., 3, c)."""
     axx, ayy, axy = np.moveaxis(a, -2, 0)
     bxx, byy, bxy = np.moveaxis(b, -2, 0)
     return np.asarray(2 * (axx * bxx + ayy * byy + axy * bxy) + axx * byy + ayy * bxx)

@@ -27,7 +27,7 @@ _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the R
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
 _DAMAGE = "inferno_r"  # colours of damage
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
-_DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
+_DEGREES = {3: 2, 6: 4}  # of integration rules by their number of points: fast, general
 
 
 def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
@@ -84,12 +84,12 @@ def _name(loading: Loading) -> str:
 
 
 def _axes(loading: Loading) -> tuple[str, ...]:
-    """Components of a loading."""
+    """Return the components of a loading."""
     return AXES if len(loading.vertices[0][0]) == len(AXES) else ALL_AXES
 
 
 def _columns(loading: Loading) -> list[int]:
-    """Columns of the components of a loading in a history."""
+    """Return the columns of the components of a loading in a history."""
     return IN_PLANE if _axes(loading) == AXES else list(range(len(ALL_AXES)))
 
 
@@ -200,7 +200,7 @@ def draw_stress_strain(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def _loaded(loading: Loading) -> Booleans:
-    """Mask of the components of a loading with a nonzero strain or stress at some vertex."""
+    """Return the mask of the components of a loading that are not zero at some vertex."""
     return np.asarray(np.nan_to_num(np.concatenate(loading.vertices)).any(axis=0))
 
 
@@ -257,7 +257,7 @@ def draw_path(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def _vertex_rows(rve: SolvedRVE) -> list[int]:
-    """Row of the history at each vertex that was reached."""
+    """Return the row of the history at each vertex that was reached."""
     # The vertices are equally spaced if the path gives no increments.
     increments = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
     ends: list[int] = np.cumsum(
@@ -303,7 +303,7 @@ def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def _averages_at_the_end(rve: SolvedRVE) -> list[tuple[str, str]]:
-    """Rows of a table: mean strain and stress at the end of loading, by component."""
+    """Return the rows of a table: mean strain and stress at the end of loading, by component."""
     rows = []
     strains = rve.history["strain"][-1]
     stresses = rve.history["stress"][-1]
@@ -371,7 +371,7 @@ def _averaged_at_nodes(rve: SolvedRVE, values: Floats) -> Floats:
 
 
 def _straight_triangles(rve: SolvedRVE, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
-    """Coordinates x, y and values of four straight sub-triangles of each curved triangle."""
+    """Return coordinates x, y and values of four straight sub-triangles of each curved triangle."""
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
     d = rve.discretisation
     x, y = d.points[d.triangles][:, parts].reshape(-1, 2).T

@@ -24,6 +24,7 @@ from fe_data.mechanics.properties import moduli
 from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
+from fe_data.sparse.symbolic import place_of
 
 
 class State(Short):
@@ -197,7 +198,7 @@ class RVEProblem(Short):
         assemble_tangent(self.matrix, state.tangent, self._slots, self.system.tangent)
 
     def forces_of(self, stress: Floats) -> tuple[Floats, Floats]:
-        """Internal forces of c deviatoric stresses xx, yy, xy at the points of the matrix.
+        """Return internal forces of c deviatoric stresses xx, yy, xy at the points of the matrix.
 
         Args:
             stress: (m, q, 3, c) stresses [MPa].
@@ -215,7 +216,7 @@ class RVEProblem(Short):
         return np.column_stack(forces), weighted.sum(axis=(0, 1))
 
     def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
-        """Row of `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""
+        """Return the row of `EquilibriumPath.history` from the integrals of `internal_force`."""
         mu, kappa = self.fibre_moduli
         exx, eyy, gxy = x[self.n :]
         plastic_xx, plastic_yy, plastic_xy, yielded, fibre_xx, fibre_yy, fibre_xy = integrals[4:]
@@ -244,7 +245,7 @@ class RVEProblem(Short):
 
 
 def _node_coordinates(d: Discretisation, in_matrix: Booleans) -> Floats:
-    """Coordinates (n / 2, 2) of the nodes of the matrix."""
+    """Return the coordinates (n / 2, 2) of the nodes of the matrix."""
     coordinates: Floats = np.empty((d.n_nodes, 2))
     coordinates[d.merged] = d.points
     of_matrix: Floats = coordinates[in_matrix[::2]]
@@ -252,7 +253,7 @@ def _node_coordinates(d: Discretisation, in_matrix: Booleans) -> Floats:
 
 
 def upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
-    """Pattern of the upper triangle (CSR) of a matrix of dense blocks on n nodes.
+    """Return the pattern of the upper triangle (CSR) of a matrix of dense blocks on n nodes.
 
     Args:
         dense: For each kind of block the dofs (m, 2 k) of m blocks, node by node.
@@ -278,7 +279,7 @@ def upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
 
 @compiled()
 def _places(dofs: Ints, indptr: Ints, indices: Ints) -> Ints:
-    """Places of the entries of dense blocks in a pattern of the upper triangle."""
+    """Return the places of the entries of dense blocks in a pattern of the upper triangle."""
     m, k = dofs.shape
     places = np.empty((m, k * (k + 1) // 2), np.int32)
     for e in range(m):
@@ -286,7 +287,7 @@ def _places(dofs: Ints, indptr: Ints, indices: Ints) -> Ints:
             for j in range(i, k, 2):  # rows i and i + 1 of a node have the same columns
                 low = min(dofs[e, i], dofs[e, j])
                 high = max(dofs[e, i], dofs[e, j])
-                column = np.searchsorted(indices[indptr[low] : indptr[low + 1]], high)
+                column = place_of(high, indices, indptr[low], indptr[low + 1]) - indptr[low]
                 for r in range(i, i + 2):
                     for s in range(max(r, j), j + 2):
                         a = min(dofs[e, r], dofs[e, s])

@@ -57,7 +57,7 @@ class EffectiveProperties:
 
 
 def moduli(E: float, nu: float) -> Moduli:
-    """Shear and bulk modulus of an isotropic material.
+    """Return the shear and bulk modulus of an isotropic material.
 
     Args:
         E: Young's modulus, in any unit.
@@ -74,7 +74,7 @@ def moduli(E: float, nu: float) -> Moduli:
 
 
 def von_mises(stress: Floats) -> Floats:
-    """Von Mises stress √(3/2 s : s), with the deviator s.
+    """Return the von Mises stress √(3/2 s : s), with the deviator s.
 
     Args:
         stress: (..., 4) components xx, yy, zz, xy, or (..., 6) with xz and yz.
@@ -96,7 +96,7 @@ def von_mises(stress: Floats) -> Floats:
 def overstressed_fraction(
     stresses: Sequence[Floats], weights: Sequence[Floats], threshold: float
 ) -> float:
-    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold.
+    """Return p_sigma: area fraction of the fibres with a von Mises stress above a threshold.
 
     Args:
         stresses: Stress of the fibres [MPa], arrays (m, q, 4) or (m, q, 6).
@@ -118,7 +118,7 @@ def overstressed_fraction(
 
 
 def equivalent_strain(strain: Floats) -> Floats:
-    """Equivalent strain √(2/3 ε : ε).
+    """Return the equivalent strain √(2/3 ε : ε).
 
     Args:
         strain: (..., 4) components xx, yy, zz, xy of a tensor, or (..., 6) with xz and yz.
@@ -137,7 +137,7 @@ def equivalent_strain(strain: Floats) -> Floats:
 
 
 def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
-    """Constants of isotropic Hooke's law in plane strain.
+    """Return the constants of isotropic Hooke's law in plane strain.
 
     Args:
         strain: (n, 4) mean strains xx, yy, zz, xy [-].
@@ -185,7 +185,7 @@ def hooke_misfit(strain: Floats, stress: Floats) -> Floats:
 
 
 def transverse_modulus(strain: Floats, stress: Floats, axial: float) -> Floats:
-    """Young's modulus across aligned fibres, from averages under stress xx in plane strain.
+    """Return Young's modulus across aligned fibres, from averages under stress xx in plane strain.
 
     Args:
         strain: (n, 4) mean strains xx, yy, zz, xy [-].
@@ -288,7 +288,7 @@ def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[s
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
-    """Mask (increments + 1,) of the elastic increments of a history."""
+    """Return the mask (increments + 1,) of the elastic increments of a history."""
     elastic: NDArray[np.bool_] = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
     elastic[0] = False  # the initial state, without stress
     return elastic

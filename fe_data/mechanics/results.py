@@ -1,4 +1,4 @@
-"""What both solvers return for a solved RVE."""
+"""What the fast and the general solver return for a solved RVE."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ class SolvedRVE(Protocol):
         """What ended the path early; None if the path is complete."""
 
     def result(self) -> RVEResult:
-        """Averages and properties, without the fields."""
+        """Return the averages and properties, without the fields."""
 
 
 def result_of(

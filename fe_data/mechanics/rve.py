@@ -4,9 +4,10 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from fe_data.arrays import Floats, Short
 from fe_data.errors import ConvergenceError
@@ -146,7 +147,7 @@ class RVESolution(Short):
         return 2 * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
-        """Averages and properties, without the fields.
+        """Return the averages and properties, without the fields.
 
         Returns:
             The result. It lacks effective properties if they were not computed, and b_eff and c_eff
@@ -245,13 +246,9 @@ def solve_rve(
         with timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(fibres, inputs, settings)
         with threadpool_limits(limits=1):  # last bits of sums depend on the number of threads
-            with timed(seconds, "mesh", bar):
-                outline = Outline(microstructure, settings.resolution)
-                mesh = generate_mesh(outline)
-            with timed(seconds, "discretisation", bar):
-                d = discretise(mesh, element)
-            with timed(seconds, "assembly", bar):
-                equations = SOLVERS[solver](d, phases)
+            d, equations = _discretised(
+                microstructure, settings.resolution, element, solver, phases, seconds, bar
+            )
             with timed(seconds, "solution"):
                 path = equations.solve(
                     loading,
@@ -290,6 +287,24 @@ def solve_rve(
         seconds,
         tuple(steps[: len(path.history["strain"])]),
     )
+
+
+def _discretised(
+    microstructure: Microstructure,
+    resolution: float | None,
+    element: str,
+    solver: SolverName,
+    phases: PaperPhases,
+    seconds: dict[str, float],
+    bar: "tqdm[NoReturn]",
+) -> tuple[Discretisation, Solver]:
+    """Mesh a microstructure, and set up its equations; the times go to `seconds`."""
+    with timed(seconds, "mesh", bar):
+        mesh = generate_mesh(Outline(microstructure, resolution))
+    with timed(seconds, "discretisation", bar):
+        d = discretise(mesh, element)
+    with timed(seconds, "assembly", bar):
+        return d, SOLVERS[solver](d, phases)
 
 
 def _require_valid(

@@ -1,4 +1,4 @@
-"""The two solvers of a meshed RVE, and the fields that they compute.
+"""The solvers of the paper's two phases, compiled and in UFL, and the fields that they compute.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
 UFL (`fe_data.reference`).
@@ -12,13 +12,14 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
+from fe_data.incremental_problem import IncrementalProblem
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
 from fe_data.mechanics.results import Fields
-from fe_data.path_following import EquilibriumPath, IncrementalProblem, follow
+from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
 from fe_data.settings import PaperPhases
 
@@ -39,14 +40,14 @@ class Solver(Short, ABC):
 
     @abstractmethod
     def incremental(self) -> IncrementalProblem:
-        """The equations along a loading path, in the undeformed state."""
+        """Return the equations along a loading path, in the undeformed state."""
 
     @abstractmethod
     def fields_at(self, x: Floats, state: Any) -> Fields:
-        """Stress and plastic strain at an equilibrium, from its unknowns and its state."""
+        """Return stress and plastic strain at an equilibrium, from its unknowns and its state."""
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Stress and plastic strain at the end of a path that `solve` returned."""
+        """Return the stress and plastic strain at the end of a path that `solve` returned."""
         return self.fields_at(path.x, path.state)
 
     def solve(
@@ -94,7 +95,7 @@ class CompiledSolver(Solver):
         self.problem = RVEProblem(d, phases)
 
     def incremental(self) -> IncrementalRVE:
-        """The equations along a loading path, see `Solver.incremental`."""
+        """Return the equations along a loading path, see `Solver.incremental`."""
         return IncrementalRVE(self.problem)
 
     def fields_at(self, x: Floats, state: State) -> Fields:
@@ -127,11 +128,11 @@ class UFLSolver(Solver):
         self.problem = reference.RVE(d, phases)
 
     def incremental(self) -> reference.IncrementalRVE:
-        """The equations along a loading path, see `Solver.incremental`."""
+        """Return the equations along a loading path, see `Solver.incremental`."""
         return reference.IncrementalRVE(self.problem)
 
     def fields_at(self, x: Floats, state: reference.State) -> Fields:  # noqa: ARG002
-        """Stress and plastic strain from the state alone."""
+        """Return the stress and plastic strain from the state alone."""
         d = self.discretisation
         fibre_stress = [state.stress[d.material == i] for i in range(len(d.fibres))]
         in_matrix = d.material == MATRIX
@@ -145,7 +146,7 @@ SOLVERS: dict[str, Callable[[Discretisation, PaperPhases], Solver]] = {
 
 
 def _four_components(plastic_strain: Floats) -> Floats:
-    """Components xx, yy, zz, xy (..., 4) of a traceless tensor from xx, yy, xy (..., 3)."""
+    """Return components xx, yy, zz, xy (..., 4) of a traceless tensor from xx, yy, xy (..., 3)."""
     xx, yy, xy = np.moveaxis(plastic_strain, -1, 0)
     return np.stack([xx, yy, -xx - yy, xy], axis=-1)
 
@@ -153,7 +154,7 @@ def _four_components(plastic_strain: Floats) -> Floats:
 def _stress(
     e: Elements, u: Floats, macro_strain: Floats, material: Moduli, plastic: Floats | float
 ) -> Floats:
-    """Stress (m, q, 4) from the fluctuation u in all dofs and the macro strain (3,)."""
+    """Return the stress (m, q, 4) from the fluctuation u in all dofs and the macro strain (3,)."""
     xx, yy, xy = np.moveaxis(strain_at_points(e, u, macro_strain), -1, 0)
     # s = 2μ (dev ε - ε_p), in plane strain
     third = (xx + yy) / 3

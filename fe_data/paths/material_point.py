@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short, numbers
 from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.composite.phases import Phases, require_no_phases
 from fe_data.composite.rve import composite_cell, composite_domain, one_thread
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
@@ -92,15 +92,15 @@ class _Fast(IncrementalRVE):
         return differentials(*step, d_strain, changes)
 
     def response(self) -> tuple[Floats, Floats]:
-        """Mean stress and tangent at the last equilibrium."""
+        """Return the mean stress and tangent at the last equilibrium."""
         return self.averages()["stress"][IN_PLANE], self._tangent
 
     def stored(self, state: State) -> Stored:
-        """A state as arrays by name."""
+        """Return a state as arrays by name."""
         return {f"matrix/{name}": values for name, values in state.old._asdict().items()}
 
     def restored(self, stored: Stored) -> State:
-        """The state of `stored`."""
+        """Return the state of `stored`."""
         state = State(*self.problem.matrix.weights.shape)
         names = HistoryVariables._fields
         state.old = HistoryVariables(*(stored[f"matrix/{name}"] for name in names))
@@ -160,13 +160,13 @@ class _General(stepping.IncrementalCell):
         return stresses, variables
 
     def response(self) -> tuple[Floats, Floats]:
-        """Mean stress and tangent at the last equilibrium."""
+        """Return the mean stress and tangent at the last equilibrium."""
         # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
         kelvin = TO_KELVIN[IN_PLANE]
         return self.state.mean_stress[IN_PLANE] / kelvin, self._tangent / np.outer(kelvin, kelvin)
 
     def stored(self, state: stepping.State) -> Stored:
-        """A state as numbers and arrays by name."""
+        """Return a state as numbers and arrays by name."""
         return {
             "temperature_K": state.temperature,
             "time_s": state.time,
@@ -180,7 +180,7 @@ class _General(stepping.IncrementalCell):
         }
 
     def restored(self, stored: Stored) -> stepping.State:
-        """The state of `stored`."""
+        """Return the state of `stored`."""
         return stepping.State(
             temperature=float(stored["temperature_K"]),
             time=float(stored["time_s"]),
@@ -350,7 +350,7 @@ class MaterialPoint(Short):
         }
 
     def _stored(self) -> Stored:
-        """The last accepted state, with arrays that the point itself uses."""
+        """Return the last accepted state, with arrays that the point itself uses."""
         at = self._accepted
         return {
             **self._identity,
@@ -413,7 +413,7 @@ def _identity(
     settings: Settings,
     phases: Phases | None,
 ) -> Stored:
-    """Arrays that identify an RVE: fibres, and checksums of mesh and phases."""
+    """Return the arrays that identify an RVE: fibres, and checksums of mesh and phases."""
     if phases is None:
         assert isinstance(inputs, Inputs)
         *constants, hardening = PaperPhases.of(inputs, settings)
@@ -430,7 +430,7 @@ def _identity(
 
 
 def _checksum(data: bytes) -> Ints:
-    """SHA-256 (32,) of bytes, as numbers from 0 to 255."""
+    """Return the SHA-256 (32,) of bytes, as numbers from 0 to 255."""
     return np.frombuffer(hashlib.sha256(data).digest(), np.uint8)
 
 

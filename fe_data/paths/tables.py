@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, keep_copies, numbers
-from fe_data.composite.materials import SETTINGS_OF_PHASES
+from fe_data.composite.phases import SETTINGS_OF_PHASES
 from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.loading import AXES

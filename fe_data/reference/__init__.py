@@ -1,1 +1,1 @@
-"""The same boundary-value problem in UFL: a second solver that is short, to verify the first."""
+"""The boundary-value problem of the fast solver in UFL: a short solver, which verifies that one."""

@@ -39,12 +39,12 @@ class Law(NamedTuple):
     hardening_law: Hardening = "power"
 
     def hardening(self, p: Floats) -> Floats:
-        """h(p) [MPa]."""
+        """Return h(p) [MPa]."""
         a, b, c, name = self
         return law_of(name).hardening(p, a, b, c)
 
     def slope(self, p: Floats) -> Floats:
-        """h'(p) [MPa]; for a power law it is infinite at p = 0."""
+        """Return h'(p) [MPa]; for a power law it is infinite at p = 0."""
         a, b, c, name = self
         with np.errstate(divide="ignore", invalid="ignore"):
             return law_of(name).slope(p, a, b, c)

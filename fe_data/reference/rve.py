@@ -24,8 +24,8 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
+from fe_data.incremental_problem import Averages, PlaneStrainProblem, Residual
 from fe_data.loading import Segment
-from fe_data.path_following import Averages, PlaneStrainProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
 
@@ -68,7 +68,7 @@ class RVE(Short):
         self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
 
     def _average_dilatation(self, divergence: sp.csr_matrix, averaged: bool) -> sp.csr_matrix:
-        """Operator from the dofs of u to the dilatation at the points.
+        """Return the operator from the dofs of u to the dilatation at the points.
 
         Args:
             divergence: (m q, n) integration weight times div of each shape function.
@@ -118,7 +118,7 @@ class RVE(Short):
 
     @staticmethod
     def fluctuation(y: Floats) -> Floats:
-        """Periodic fluctuation w, a part of the unknowns."""
+        """Return the periodic fluctuation w, a part of the unknowns."""
         return y[:-3]
 
     def update(self, y: Floats, old: History) -> State:
@@ -135,7 +135,7 @@ class RVE(Short):
 
 
 def strain(u: Any) -> Any:
-    """Strain xx, yy, zz, 2 xy of a displacement, in UFL."""
+    """Return the strain xx, yy, zz, 2 xy of a displacement, in UFL."""
     return ufl.as_vector([u[0].dx(0), u[1].dx(1), 0, u[0].dx(1) + u[1].dx(0)])
 
 

@@ -9,6 +9,7 @@ from fe_data.settings.checks import (
     require_integer,
     require_kind,
     require_path,
+    take_bounded,
 )
 from fe_data.settings.hardening import HardeningTable
 from fe_data.settings.phases import PaperPhases
@@ -36,4 +37,5 @@ __all__ = [
     "require_kind",
     "require_parameters",
     "require_path",
+    "take_bounded",
 ]

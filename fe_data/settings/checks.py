@@ -1,8 +1,10 @@
 """Checks of arguments; each error message has the argument, its value and the allowed values."""
 
+import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +25,18 @@ def require_between(
         hint = in_another_unit(name, plain, low, high)
         raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}{hint}")
     return plain
+
+
+def take_bounded(instance: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
+    """Convert fields of a frozen dataclass to floats; a ValueError names one out of its bounds.
+
+    A field that is None by default may be None.
+    """
+    for item in dataclasses.fields(instance):
+        value = getattr(instance, item.name)
+        if item.name in bounds and not (value is None and item.default is None):
+            plain = require_between(item.name, value, *bounds[item.name])
+            object.__setattr__(instance, item.name, plain)
 
 
 def require_integer(name: str, value: object, low: int, high: int) -> int:

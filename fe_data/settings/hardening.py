@@ -81,7 +81,7 @@ class HardeningLaw:
         raise NotImplementedError
 
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
-        """dh/dp [MPa] at p (...)."""
+        """Return dh/dp [MPa] at p (...)."""
         raise NotImplementedError
 
     @staticmethod
@@ -126,7 +126,7 @@ class HardeningLaw:
             points[4, e] = -1.0
 
     def parameters(self, b: float, c: float) -> Floats:
-        """Array of numbers for the argument `parameters` of `increment`."""
+        """Return the array of numbers for the argument `parameters` of `increment`."""
         return np.array([b, c])
 
     def require(self, b: float, c: float) -> None:
@@ -357,7 +357,7 @@ class TableLaw(HardeningLaw):
         return gap + (f - 3.0 * mu * gap - rise) / (3.0 * mu + slope), slope
 
     def parameters(self, b: float, c: float) -> Floats:
-        """Array (3 * rows,): p, h and slope of each row in turn."""
+        """Return the array (3 * rows,): p, h and slope of each row in turn."""
         return self.segments.ravel()
 
     def require(self, b: float, c: float) -> None:

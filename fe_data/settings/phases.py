@@ -31,10 +31,10 @@ class PaperPhases(NamedTuple):
         return cls(**{name: constants[name] for name in cls._fields})
 
     def longitudinal_modulus(self, vf: float) -> float:
-        """Young's modulus along the fibres [MPa]."""
+        """Return Young's modulus along the fibres [MPa]."""
         # Rule of mixtures: along the fibres both phases have the same strain.
         return 1e3 * (vf * self.E_f_GPa + (1 - vf) * self.E_m_GPa)
 
     def elastic_strain(self, share: float) -> float:
-        """A share of the yield strain of the matrix [-]."""
+        """Return a share of the yield strain of the matrix [-]."""
         return share * self.sigma_y0_MPa / (1e3 * self.E_m_GPa)

@@ -1,4 +1,4 @@
-"""A custom sparse Cholesky factorisation for symmetric matrices that change slowly.
+"""Custom sparse factorisations of symmetric matrices that change slowly, mostly by Cholesky.
 
 Why it exists. Newton's method on an RVE solves about 60 linear systems. Their matrices have the
 same sparsity pattern and change little from one to the next. An earlier factor is therefore a good
@@ -16,7 +16,8 @@ On the tangent of an RVE at the default mesh, on one core of an AMD EPYC
 
 How it works. `dissection` orders the unknowns by nested dissection of their coordinates. `symbolic`
 finds the fronts, which are small dense matrices of the factorisation. `cholesky` factorises the
-fronts with LAPACK and BLAS from SciPy. `substitution` solves with the fronts.
+fronts with LAPACK and BLAS from SciPy. `substitution` solves with the fronts. `indefinite` does
+the same for matrices of materials that soften, with signs of the pivots.
 
 How to switch it off. The environment variable FE_DATA_SOLVER selects the solver (`solver`). `own`
 is this solver, the default. `cholmod` selects CHOLMOD and `petsc` selects MUMPS, both through the

@@ -20,7 +20,7 @@ from numba.extending import get_cython_function_address
 from fe_data.arrays import Floats, Ints, Short, Singles
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.substitution import substitute
-from fe_data.sparse.symbolic import Elimination, plan_elimination
+from fe_data.sparse.symbolic import Elimination, place_of, plan_elimination
 
 # Relative shifts of the diagonal, tried in turn if the factorisation fails because of rounding.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
@@ -154,7 +154,7 @@ class MultifrontalCholesky(Short):
 
 @compiled()
 def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -> Ints:
-    """Place of each entry of the upper triangle in the panels of the factor."""
+    """Return the place of each entry of the upper triangle in the panels of the factor."""
     position = plan.position
     first = plan.first
     start = plan.start
@@ -175,7 +175,7 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
             if row < first[f + 1]:
                 at = row - first[f]
             else:
-                at = k[f] + np.searchsorted(rows[start[f] : start[f + 1]], row)
+                at = k[f] + place_of(row, rows, start[f], start[f + 1]) - start[f]
             slots[t] = panels[f] + (column - first[f]) * m[f] + at
     return slots
 
@@ -200,7 +200,8 @@ def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
         if lowest[f] >= 0:  # the updates of its children are no longer needed
             top[1 - level[f]] = lowest[f]
         place[f] = top[level[f]]
-        top[level[f]] += np.int64(m[f] - k[f]) ** 2
+        updated = np.int64(m[f] - k[f])
+        top[level[f]] += updated * updated
         depth = max(depth, top[level[f]])
         if parent[f] >= 0 and lowest[parent[f]] < 0:
             lowest[parent[f]] = place[f]

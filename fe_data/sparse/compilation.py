@@ -16,19 +16,12 @@ import numba
 from numba.core import event
 from tqdm import tqdm
 
+from safe_files.compiled_code import can_keep_compiled
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _can_keep() -> bool:
-    """Whether numba can write a cache: in the checkout, NUMBA_CACHE_DIR or the user's cache."""
-    try:
-        numba.njit(cache=True)(_can_keep)
-    except RuntimeError:
-        return False
-    return True
-
-
-_CACHE = _can_keep()
+_CACHE = can_keep_compiled()
 
 
 def compiled(**options: Any) -> Callable[[_Function], _Function]:

@@ -21,7 +21,7 @@ _SMALLEST_SHARE = 0.2  # least fraction of the nodes on either side of a cut
 
 @compiled()
 def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
-    """Order of elimination of the nodes of a graph.
+    """Return the order of elimination of the nodes of a graph.
 
     Args:
         indptr: (n + 1,) row pointers of the adjacency matrix (CSR) of the graph.
@@ -138,7 +138,7 @@ def _best_cut(
 def _highest_ranks(
     indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, region: Ints, number: int
 ) -> Ints:
-    """Highest rank (4, n) of each node and its neighbours along x, y, -x and -y.
+    """Return the highest rank (4, n) of each node and its neighbours along x, y, -x and -y.
 
     Column i of a direction is for the node with rank i.
 

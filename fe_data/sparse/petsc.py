@@ -41,7 +41,7 @@ class PetscCholesky(Short):
             self._definite = False
 
     def _negative_pivots(self) -> int:
-        """Number of negative pivots in the MUMPS factor."""
+        """Return the number of negative pivots in the MUMPS factor."""
         factor = self._ksp.getPC().getFactorMatrix()
         return int(factor.getMumpsInfog(12))
 

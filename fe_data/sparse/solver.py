@@ -26,7 +26,7 @@ class SparseCholesky(Protocol):
 
 
 def chosen_solver() -> str:
-    """Name of the solver in FE_DATA_SOLVER; the default is the first of SOLVERS.
+    """Return the name of the solver in FE_DATA_SOLVER; the default is the first of SOLVERS.
 
     Returns:
         One of SOLVERS.

@@ -166,7 +166,7 @@ def _subtract_four(
 def _four_products(
     factor: Singles, at: int, m: int, row: int, w: Singles
 ) -> tuple[np.float32, ...]:
-    """Scalar products of four columns with w, beginning at `row`."""
+    """Return the scalar products of four columns with w, beginning at `row`."""
     a = factor[at + row : at + m]
     b = factor[at + m + row : at + 2 * m]
     c = factor[at + 2 * m + row : at + 3 * m]

@@ -81,7 +81,7 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
 
 
 def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
-    """Graph of the nodes, from the pattern of `block` unknowns per node."""
+    """Return the graph of the nodes, from the pattern of `block` unknowns per node."""
     n = len(indptr) - 1
     upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
     upper = upper[::block, ::block]
@@ -89,13 +89,13 @@ def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
 
 
 def _unknowns(nodes: Ints, block: int) -> Ints:
-    """Indices (n block,) of the unknowns of nodes (n,)."""
+    """Return the indices (n block,) of the unknowns of nodes (n,)."""
     return np.asarray((block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel())
 
 
 @compiled()
 def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
-    """Parent of each column, and number of entries in each column of L with the diagonal."""
+    """Return parents of columns, and numbers of entries in columns of L with the diagonal."""
     # parent(j) is the first row below the diagonal in column j of L (Liu, 1990).
     n = len(indptr) - 1
     parent = np.full(n, -1, np.int32)
@@ -122,15 +122,16 @@ def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     return parent, counts
 
 
-@compiled()
 def _children(parent: Ints) -> tuple[Ints, Ints]:
-    """First child and next sibling of each node, in ascending order; -1 for none."""
+    """Return the first child and next sibling of each node, in ascending order; -1 for none."""
     first = np.full(len(parent), -1, np.int32)
     sibling = np.full(len(parent), -1, np.int32)
-    for v in range(len(parent) - 1, -1, -1):
-        if parent[v] >= 0:
-            sibling[v] = first[parent[v]]
-            first[parent[v]] = v
+    below = np.flatnonzero(parent >= 0)
+    below = below[np.argsort(parent[below], kind="stable")]
+    above = parent[below]
+    first[above[::-1]] = below[::-1]  # of several children the first is written last
+    follows = above[1:] == above[:-1]
+    sibling[below[:-1][follows]] = below[1:][follows]
     return first, sibling
 
 
@@ -161,15 +162,24 @@ def _worth_joining(k: int, share: float) -> bool:
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 
-@compiled()
 def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Join small fronts to parents: new front of each old front; k, m, parent of new fronts."""
-    nf = len(up)
-    k = first[1:] - first[:-1]
+    k = np.diff(first)
     m = counts[first[:-1]]
-    zeros = np.zeros(nf)
-    into = np.arange(nf)
-    for f in range(nf):
+    into = np.arange(len(up))
+    _join(up, block, k, m, np.zeros(len(up)), into)
+    roots = np.flatnonzero(into == np.arange(len(up)))
+    number = np.full(len(up), -1, np.int32)
+    number[roots] = np.arange(len(roots))
+    above = up[roots]
+    parent = np.where(above >= 0, number[into[above]], -1).astype(np.int32)
+    return number[into], k[roots], m[roots], parent
+
+
+@compiled()
+def _join(up: Ints, block: int, k: Ints, m: Ints, zeros: Floats, into: Ints) -> None:
+    """Join small fronts to parents; write k, m and zeros of new fronts, and the front of each."""
+    for f in range(len(up)):
         p = up[f]
         if p < 0:
             continue
@@ -181,37 +191,42 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, 
             k[p] = k_joined
             m[p] = m_joined
             zeros[p] = z
-    for f in range(nf - 1, -1, -1):
+    for f in range(len(up) - 1, -1, -1):
         into[f] = into[into[f]]
-    roots = np.flatnonzero(into == np.arange(nf))
-    number = np.full(nf, -1, np.int32)
-    for i in range(len(roots)):
-        number[roots[i]] = i
-    parent = np.full(len(roots), -1, np.int32)
-    for f in roots:
-        if up[f] >= 0:
-            parent[number[f]] = number[into[up[f]]]
-    return number[into], k[roots], m[roots], parent
 
 
-@compiled()
 def _front_rows(
     indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """`first`, `start`, `rows` and `in_parent` of an `Elimination`."""
-    # A front updates the rows of its columns, and the rows that its children update.
-    nf = len(k)
+    """Return `first`, `start`, `rows` and `in_parent` of an `Elimination`."""
     n = len(indptr) - 1
-    first = np.zeros(nf + 1, np.int32)
-    start = np.zeros(nf + 1, np.int64)
-    for f in range(nf):
-        first[f + 1] = first[f] + k[f]
-        start[f + 1] = start[f] + m[f] - k[f]
-    rows = np.empty(start[nf], np.int32)
-    in_parent = np.empty(start[nf], np.int32)
-    mark = np.full(n, -1, np.int32)
-    place = np.empty(n, np.int32)
-    for f in range(nf):
+    first = np.concatenate([[0], np.cumsum(k)]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(m - k)]).astype(np.int64)
+    rows = np.empty(start[-1], np.int32)
+    work = np.full(n, -1, np.int32)
+    tree = first, start, children, sibling
+    _collect_rows(indptr, indices, *tree, work, rows)
+    front = np.repeat(np.arange(len(k)), m - k)
+    rows = rows[np.lexsort((rows, front))]
+    in_parent = np.empty(start[-1], np.int32)
+    _place_in_parents(*tree, rows, work, in_parent)
+    return first, start, rows, in_parent
+
+
+@compiled()
+def _collect_rows(
+    indptr: Ints,
+    indices: Ints,
+    first: Ints,
+    start: Ints,
+    children: Ints,
+    sibling: Ints,
+    mark: Ints,
+    rows: Ints,
+) -> None:
+    """Write the updated rows of each front in any order; `mark` (n,) is scratch of -1."""
+    # A front updates the rows of its columns, and the rows that its children update.
+    for f in range(len(children)):
         end = first[f + 1]
         count = start[f]
         for t in range(indptr[first[f]], indptr[end]):
@@ -221,18 +236,30 @@ def _front_rows(
             for t in range(start[child], start[child + 1]):
                 count = _add_row(rows[t], end, f, mark, rows, count)
             child = sibling[child]
-        front_rows = rows[start[f] : count]
-        front_rows.sort()
-        for i in range(k[f]):
+
+
+@compiled()
+def _place_in_parents(
+    first: Ints,
+    start: Ints,
+    children: Ints,
+    sibling: Ints,
+    rows: Ints,
+    place: Ints,
+    in_parent: Ints,
+) -> None:
+    """Write the index of each row in the front of the parent; `place` (n,) is scratch."""
+    for f in range(len(children)):
+        eliminated = first[f + 1] - first[f]
+        for i in range(eliminated):
             place[first[f] + i] = i
-        for i in range(len(front_rows)):
-            place[front_rows[i]] = k[f] + i
+        for t in range(start[f], start[f + 1]):
+            place[rows[t]] = eliminated + t - start[f]
         child = children[f]
         while child >= 0:
             for t in range(start[child], start[child + 1]):
                 in_parent[t] = place[rows[t]]
             child = sibling[child]
-    return first, start, rows, in_parent
 
 
 @compiled()
@@ -243,3 +270,15 @@ def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> 
         rows[count] = row
         count += 1
     return count
+
+
+@compiled()
+def place_of(value: int, values: Ints, start: int, end: int) -> int:
+    """Place of the first entry of a sorted range of `values` that is not smaller than `value`."""
+    while start < end:
+        middle = (start + end) // 2
+        if values[middle] < value:
+            start = middle + 1
+        else:
+            end = middle
+    return start

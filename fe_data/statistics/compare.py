@@ -71,7 +71,7 @@ class Comparison(Short):
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
-    """Largest difference of two tables, and the indices of all rows beyond the tolerance."""
+    """Return the largest difference of two tables, and indices of rows beyond the tolerance."""
     require_samples(ours)
     ours, reference = _of_common_outputs(ours, reference)
     ours_varied, varied = (np.hstack([t.inputs, t.field_values]) for t in (ours, reference))
@@ -154,7 +154,7 @@ def _of_common_outputs(ours: Table, reference: Table) -> tuple[Table, Table]:
 
 
 def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Floats:
-    """Differences (n, n_out) as in `Comparison`; relative to ours if the reference is 0."""
+    """Return differences (n, n_out) as in `Comparison`; relative to ours if the reference is 0."""
     scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
     scale[scale == 0] = 1.0  # both may be 0, such as b without hardening
     scale[:, [output(name).absolute for name in names]] = 1.0

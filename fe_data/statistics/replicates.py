@@ -206,5 +206,5 @@ def load_statistics(path: Path) -> Statistics:
 
 
 def _pairs(outputs: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row and column indices of all pairs of different outputs in a covariance matrix."""
+    """Return row and column indices of all pairs of different outputs in a covariance matrix."""
     return np.triu_indices(len(outputs), 1)

@@ -19,6 +19,7 @@ from figures.composite.problem import (
     Samples,
 )
 from figures.materials_surrogate.surrogate import Prediction, RepeatedScores, Rows
+from figures.scores import written
 from figures.style import STYLE, WIDTH, band, with_legend
 
 BAND = 2  # half length of error bars in predicted standard deviations
@@ -39,7 +40,7 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         axes.plot(ends[:, j], ends[:, j], "k--", lw=1)
         axes.plot(observed[:, j], mean[:, j], "o", ms=3, color="C0")
-        axes.set(title=f"{LABELS[name]}, $R^2$ = {explained[name]:.2f}", xlabel="simulated")
+        axes.set(title=f"{LABELS[name]}, $R^2$ = {written(explained[name], 2)}", xlabel="simulated")
         axes.set(xlim=ends[:, j], ylim=ends[:, j], aspect="equal")
     panels[0].set_ylabel("prior mean $m(x)$")
     return figure

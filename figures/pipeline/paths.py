@@ -41,10 +41,32 @@ def results_folder(name: str, run: str) -> Path:
     return ROOT / "figures" / run if study is None else STUDIES / study / "results" / run
 
 
+def repeats_folder(run: str) -> Path:
+    """Return the folder with the results of the paper's notebooks, each trained several times."""
+    return STUDIES / "repeats" / "results" / run
+
+
+def repeated_metrics(run: str = "full") -> list[Path]:
+    """Return the paths of the metrics files of notebooks that trained several times in a run."""
+    return sorted(repeats_folder(run).glob("*.json"))
+
+
+def all_metrics(run: str = "full") -> list[Path]:
+    """Return the paths of all metrics files of a run, by the numbers of their notebooks.
+
+    A notebook may have two: after the one with one training follows the one with several.
+    """
+    places = [
+        folder / f"{path.stem}.json"
+        for path in notebooks()
+        for folder in (results_folder(path.stem, run), repeats_folder(run))
+    ]
+    return [path for path in places if path.is_file()]
+
+
 def committed_metrics(run: str = "full") -> list[Path]:
-    """Return the paths of all metrics files of a run, by the numbers of their notebooks."""
-    metrics = [results_folder(path.stem, run) / f"{path.stem}.json" for path in notebooks()]
-    return [path for path in metrics if path.is_file()]
+    """Return the path of the metrics of each notebook in a run: if it has two, of the repeats."""
+    return list({path.name: path for path in all_metrics(run)}.values())
 
 
 def table_path(data_dir: Path | str, design: str) -> Path:

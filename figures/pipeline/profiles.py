@@ -41,7 +41,7 @@ SECTIONS = (
     "active_learning",
     "strain_paths",
 )
-EXAMPLE, DATA, SURROGATE, DRAWS = get_args(Notebook)[2:]
+PRIORS, EXAMPLE, DATA, SURROGATE, DRAWS = get_args(Notebook)[1:]
 ABLATION, OTHER_METHODS, PRIOR_KNOWLEDGE, ACTIVE_LEARNING, STRAIN_PATHS = get_args(StudyNotebook)
 ALL = get_args(Notebook) + get_args(StudyNotebook)
 SETTINGS = dict(zip(ALL, SECTIONS, strict=True))  # notebook → its section
@@ -53,7 +53,7 @@ NEEDED = {
 }  # sections without defaults
 OF_DATASETS = (SURROGATE, OTHER_METHODS)  # notebooks that train on the datasets of the profile
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
-APART = {"repeats": DRAWS}  # study → notebook of the paper that it executes
+REPEATED = (PRIORS, EXAMPLE, SURROGATE)  # notebooks that the study `repeats` executes with repeats
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Least numbers of simulated inputs. The estimator of mutual information needs 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}
@@ -76,6 +76,7 @@ class Profile(settings.Section):
     prior_study: settings.PriorStudy = settings.PriorStudy()
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()
+    repeats: settings.Repeats = settings.Repeats()
     draws: settings.Draws | None = None
     ablation: settings.Ablation | None = None
     other_methods: settings.OtherMethods | None = None
@@ -101,6 +102,18 @@ class Profile(settings.Section):
     def at_once(self) -> list[Notebook]:
         """Notebooks that a run of the whole profile executes."""
         return [name for name in self.notebooks if name not in self.apart]
+
+    def with_repeats(self) -> Self:
+        """Return the profile with as many trainings as the study `repeats` has."""
+        counts = self.repeats
+        starts = {"starts": counts.starts, "starts_of_d": counts.starts_of_d}
+        return self.model_copy(
+            update={
+                "prior_study": self.prior_study.model_copy(update=starts),
+                "example_1d": self.example_1d.model_copy(update={"repeats": counts.example_1d}),
+                "surrogate": self.surrogate.model_copy(update={"repeats": counts.surrogate}),
+            }
+        )
 
     def refusal(self, notebook: str) -> str:
         """Return why a notebook cannot run with this profile, or an empty text if it can."""

@@ -40,8 +40,8 @@ class PriorStudy(Section):
     members: AtLeast3 = 100  # networks per prior
     epochs_scale: PositiveFloat = 1.0  # factor on the published epochs
     functions: AtLeast3 = 1000  # drawn from each weight prior
-    starts: PositiveInt = 10  # number of random initial weights for each prior
-    starts_of_d: PositiveInt = 30  # the same for prior D, whose results depend on them most
+    starts: PositiveInt = 1  # number of random initial weights for each prior
+    starts_of_d: PositiveInt = 1  # the same for prior D, whose results depend on them most
 
     @model_validator(mode="after")
     def _starts_of_d_are_more(self) -> Self:
@@ -78,7 +78,7 @@ class Method(Section):
 class Example1D(Ensembles):
     """Sizes of the one-dimensional example."""
 
-    repeats: PositiveInt = 3
+    repeats: PositiveInt = 1
     n_pretrained: Several = 100
     n_members: Several = 40
     pretrain_epochs_scale: PositiveFloat = 1.0  # factor on the published epochs
@@ -125,6 +125,8 @@ class Training(Ensembles):
 class Surrogate(Training):
     """Sizes of notebook 04."""
 
+    repeats: PositiveInt = 1
+
     @model_validator(mode="after")
     def _has_training_case(self) -> Self:
         if TRAINING_CASE not in self.cases:
@@ -136,6 +138,15 @@ class Surrogate(Training):
         counts = {name: case.count for name, case in self.cases.items()}
         same_training = counts == PAPER_COUNTS and n_train.items() <= PAPER_COUNTS.items()
         return self.at_paper_size and same_training and n_test == PAPER_TEST
+
+
+class Repeats(Section):
+    """How often the study `repeats` trains, to know the scatter; a run of the paper trains once."""
+
+    starts: PositiveInt = 10  # of notebook 01
+    starts_of_d: PositiveInt = 30
+    example_1d: PositiveInt = 40  # trainings of notebook 02
+    surrogate: PositiveInt = 10  # trainings of notebook 04
 
 
 class Draws(Section):

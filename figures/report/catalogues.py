@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 import yaml
 
-from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, committed_metrics
+from figures.pipeline.paths import ROOT, SHIPPED_TABLES, all_metrics, repeated_metrics
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import command
 from safe_files.writing import write_atomic
@@ -26,10 +26,13 @@ def texts() -> dict[Path, str]:
     for file in tables["distribution"]:
         file["sha256"] = file_digest(SHIPPED_TABLES / file["contentUrl"])
     check = yaml.safe_load(CODECHECK.read_text(encoding="utf-8")) | {"manifest": []}
-    for path in committed_metrics():
+    for path in all_metrics():
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        made_by = f"{metrics['title']}: numbers, by {command(REFERENCE.name, path.stem)}"
-        for name, comment in {path.name: made_by, **metrics["figures"]}.items():
+        repeated = path in repeated_metrics()
+        what = "numbers, trained several times" if repeated else "numbers"
+        made_by = f"{metrics['title']}: {what}, by {command(path.relative_to(ROOT))}"
+        pictures = {} if repeated else metrics["figures"]
+        for name, comment in {path.name: made_by, **pictures}.items():
             file = str((path.parent / name).relative_to(ROOT))
             check["manifest"].append({"file": file, "comment": comment})
     manifest = yaml.safe_dump(check, sort_keys=False, allow_unicode=True, width=120)

@@ -20,8 +20,16 @@ from figures.claims import (
     says_something,
     tolerance,
 )
-from figures.pipeline.paths import REFERENCE, ROOT, notebook_path, results_folder, study_of
-from figures.pipeline.profiles import DRAWS, SURROGATE
+from figures.pipeline.paths import (
+    REFERENCE,
+    ROOT,
+    committed_metrics,
+    notebook_path,
+    repeated_metrics,
+    repeats_folder,
+    results_folder,
+)
+from figures.pipeline.profiles import DRAWS, REPEATED, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
 REPRODUCED = "reproduced"
@@ -211,6 +219,13 @@ class Comparison:
             checks.append(check(printed, ours, scatter, bool(metrics.paper_size), at_most))
         return dict(zip(self.item.columns, checks, strict=True))
 
+    def beside(self, judge: "Comparison") -> str:
+        """Return the words for the numbers of the judge; empty if these numbers are judged."""
+        if judge.judged is self.judged:
+            return ""
+        several = judge.judged.repeats or judge.judge in REPEATED
+        return "repeats" if several else "full run"
+
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
         """Verdict on a claim, by whether our numbers support it."""
@@ -263,17 +278,24 @@ class Comparison:
         )
 
 
-def command(folder: str, notebook: str) -> str:
-    """Return the command that reproduces the metrics of a notebook in a committed folder."""
+def command(metrics: Path | str) -> str:
+    """Return the command that reproduces committed metrics; their path is relative to the root."""
+    path = Path(metrics)
+    folder = path.parent.name
     data = "" if folder == REFERENCE.name else f"DATA={folder.removeprefix('full-')} "
-    if study := study_of(notebook_path(notebook)):
-        return f"{data}make study NAME={study}"
-    return f"{data}PROFILE=full $(make -s python) -m doit notebook:{folder}:{notebook}"
+    kind, name, *_ = path.parts
+    if kind == "studies":
+        return f"{data}make study NAME={name}"
+    if path.stem == DRAWS and not data:
+        return "make study NAME=repeats"
+    return f"{data}PROFILE=full $(make -s python) -m doit notebook:{folder}:{path.stem}"
 
 
 def metrics_file(folder: str, notebook: str) -> str:
-    """Return the path of a notebook's metrics in a run, from the root of the repository."""
-    return str((results_folder(notebook, folder) / f"{notebook}.json").relative_to(ROOT))
+    """Return the path of the metrics that judge a notebook in a run, relative to the root."""
+    repeated = repeats_folder(folder) / f"{notebook}.json"
+    single = results_folder(notebook, folder) / f"{notebook}.json"
+    return str((repeated if repeated.is_file() else single).relative_to(ROOT))
 
 
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
@@ -298,6 +320,26 @@ def read(paths: Iterable[Path]) -> dict[str, Metrics]:
         metrics = Metrics.model_validate_json(path.read_bytes())
         metrics_of[path.stem] = metrics.model_copy(update={"folder": path.absolute().parent.name})
     return metrics_of
+
+
+def judging(run: Mapping[str, Metrics], out_dir: Path) -> dict[str, Metrics]:
+    """Return the metrics that give the verdicts of a run.
+
+    A run that is smaller than the paper shows the verdicts of the committed full run. In any other
+    run a notebook that trained only once is judged by the repeats on the same tables, if there are
+    any.
+
+    Args:
+        run: Metrics by notebook.
+        out_dir: Folder of these metrics.
+
+    Returns:
+        Metrics by notebook.
+    """
+    if any(metrics.paper_size is False for metrics in run.values()):
+        return read(committed_metrics())
+    of_run = out_dir.resolve().parent == REFERENCE.parent
+    return {**run, **read(repeated_metrics(out_dir.name) if of_run else [])}
 
 
 @cache

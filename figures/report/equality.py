@@ -2,7 +2,7 @@
 
 python -m figures.report.equality figures/full prints how many numbers are equal. Compared are the
 numbers of the metrics files, the cells of their tables, the simulated tables, and the content of
-the pictures. The committed results are read from git.
+committed pictures. The committed results are read from git.
 """
 
 import csv
@@ -151,7 +151,7 @@ def _notebook(
     out_dir: Path,
 ) -> FileComparison:
     difference = _difference(dict(_numbers(before)), dict(_numbers(now)))
-    drawn = sorted({*before.get("figures", {}), *now.get("figures", {})})
+    drawn = sorted({*before.get("figures", {}), *now.get("figures", {})} & committed.keys())
     other = tuple(
         picture
         for picture in drawn

@@ -25,7 +25,7 @@ from figures.pipeline.paths import (
     results_folder,
     tables_below,
 )
-from figures.pipeline.profiles import APART, Profile, load_profile
+from figures.pipeline.profiles import DRAWS, Profile, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import (
     SIGNS,
@@ -34,6 +34,7 @@ from figures.report.comparison import (
     command,
     compare,
     heading,
+    judging,
     metrics_file,
     read,
 )
@@ -68,29 +69,31 @@ BEGINNING = rb'<!DOCTYPE html>\n.{0,500}<link rel="icon" href="data:,">\n<style>
 def render(profile: Profile, out_dir: Path) -> dict[str, str]:
     """Return the pages of a run, by file name, as HTML.
 
-    If the run is smaller than the paper, the verdicts are those of the committed full run.
+    The metrics that give the verdicts, see `judging`, are shown beside those of the run.
 
     Raises:
         ValueError: If metrics or a picture of the run are missing.
     """
     run = read_run(profile, out_dir)
-    entries = compare(run)
+    entries = compare({name: metrics for name, metrics in run.items() if name != DRAWS})
     for entry in entries.values():
         require_pictures(entry, run)
     small = any(metrics.paper_size is False for metrics in run.values())
-    judged = read(sorted(REFERENCE.glob("*.json"))) if small else run
+    judged = judging(run, out_dir)
     decided = compare(judged)
+    over_seeds = compare({name: metrics for name, metrics in judged.items() if name != DRAWS})
     context = {
         "run_name": out_dir.name,
         "run": run,
         "executed": {name for name in run if (out_dir / "notebooks" / f"{name}.html").is_file()},
         "small": small,
         "judged": judged,
-        "made_apart": {notebook: target for target, notebook in APART.items()},
         "judging": REFERENCE.name if small else out_dir.name,
         "foreign": foreign_tables(run),
         "minutes": minutes(run),
         "equality": report(out_dir),
+        "repeated": [] if small else repeated_by(run, judged, out_dir),
+        "over_seeds": over_seeds,  # for rows that the independent datasets do not have
         "entries": {place: (entry, decided[place]) for place, entry in entries.items()},
         "inlined": partial(inlined, out_dir),
     }
@@ -131,9 +134,9 @@ def render_study(notebook: str, out_dir: Path) -> dict[str, str]:
         executed={notebook} if (out_dir / "notebooks" / f"{notebook}.html").is_file() else set(),
         small=small,
         judged=judged,
-        made_apart={},
         judging=full.name if small else out_dir.name,
         entries={},
+        over_seeds={},
         inlined=partial(inlined, out_dir),
         here=notebook,
         content=content,
@@ -147,13 +150,19 @@ def provenance(
     names: set[str], out_dir: Path, *runs: dict[str, Metrics]
 ) -> dict[str, dict[str, Any]]:
     """Return the provenance of notebooks' metrics in the shown run and in the judged run."""
-    labels = (out_dir.name, REFERENCE.name)
-    return {
-        f"{label} run, {name}": run[name].provenance
-        for label, run in zip(labels, runs, strict=True)
-        for name in sorted(names)
-        if name in run
-    }
+    shown, judges = runs
+    labels = {f"{out_dir.name} run, {name}": shown[name] for name in sorted(names & shown.keys())}
+    for name in sorted(names & judges.keys()):
+        if judges[name] is not shown.get(name):
+            labels[f"verdicts, {name}"] = judges[name]
+    return {label: metrics.provenance for label, metrics in labels.items()}
+
+
+def repeated_by(run: dict[str, Metrics], judged: dict[str, Metrics], out_dir: Path) -> list[str]:
+    """Return the paths of metrics that judge a notebook of the run instead of its own."""
+    names = [name for name in run if judged[name] is not run[name]]
+    names += [name for name in run if name == DRAWS]
+    return [metrics_file(out_dir.name, name) for name in names]
 
 
 def foreign_tables(run: dict[str, Metrics]) -> list[str]:

@@ -10,10 +10,9 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from figures.claims import Claim, Table
-from figures.pipeline.paths import REFERENCE
 from figures.pipeline.profiles import ProfileError, load_profile
 from figures.pipeline.provenance import describe
-from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
+from figures.report.comparison import SIGNS, Comparison, Metrics, compare, judging, read
 from figures.report.labels import brief, column_decimals, label, power
 from figures.scores import write_json, written
 
@@ -24,13 +23,27 @@ VERDICTS = {True: "✓ holds", False: "✗ does not hold", None: "○ undecided"
 
 
 class Record:
-    """The run of one notebook. Its time is measured from the creation of this object."""
+    """The run of one notebook. Its time is measured from the creation of this object.
 
-    def __init__(self, notebook: str, profile: str, seed: int, out_dir: str) -> None:
+    Args:
+        notebook: Name of the notebook.
+        profile: Name or file of the profile.
+        seed: Seed of the run.
+        out_dir: Folder of the results.
+        with_repeats: Whether the notebook trains as often as the study `repeats` has it.
+
+    Raises:
+        ProfileError: If the notebook cannot run with the profile.
+    """
+
+    def __init__(
+        self, notebook: str, profile: str, seed: int, out_dir: str, with_repeats: bool = False
+    ) -> None:
         self.started = time.perf_counter()
         self.seed = seed
         self.profile_name = profile
-        self.profile = load_profile(profile)
+        loaded = load_profile(profile)
+        self.profile = loaded.with_repeats() if with_repeats else loaded
         if refusal := self.profile.refusal(notebook):
             raise ProfileError(refusal)
         self.out = Path(out_dir)
@@ -71,17 +84,21 @@ def shown_table(table: Table) -> pd.DataFrame:
 def verdict_table(metrics: Path, *places: str) -> Styler:
     """Return numbers and claims of places of the paper ("Fig. 1", "Table 1") next to ours.
 
-    If the run is smaller than the paper, the verdicts are those of the committed full run, whose
-    numbers are shown next to those of the small run.
+    If other metrics judge the run, as `judging` says, their numbers are shown next to those of the
+    run.
     """
     run = read([metrics])
     table = _table(run, places)
-    if run[metrics.stem].paper_size is False:
-        full = _table(read(sorted(REFERENCE.glob("*.json"))), places)
-        both = pd.concat([full, table["ours"].rename("ours, this small run")], axis=1)
+    judges = judging(run, metrics.parent)
+    small = run[metrics.stem].paper_size is False
+    if small or judges[metrics.stem] is not run[metrics.stem]:
+        judged = _table(judges, places)
+        both = pd.concat([judged, table["ours"].rename("ours, this run")], axis=1)
         table = both.fillna(table[["what", "paper"]]).fillna("")
-        table.insert(2, "ours, this small run", table.pop("ours, this small run"))
-        table = table.rename(columns={"ours": "full run", "verdict": "verdict on the full run"})
+        table.insert(2, "ours, this run", table.pop("ours, this run"))
+        committed = "full run" if small else "several trainings"
+        names = {"ours": f"{committed}, committed", "verdict": f"verdict on {committed}"}
+        table = table.rename(columns=names)
     left = [{"selector": "th", "props": "text-align: left"}]
     styled = table.style.format(escape="html").set_properties(**CELLS)
     return styled.set_table_styles(left).hide(axis="index")

@@ -17,7 +17,7 @@ import typer
 
 from figures.claims import SCATTER, Item, Source, Table, load_published
 from figures.markdown import comma_separated, markdown, with_blocks
-from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics
+from figures.pipeline.paths import REFERENCE, ROOT, all_metrics, committed_metrics
 from figures.pipeline.profiles import (
     DRAWS,
     SURROGATE,
@@ -28,7 +28,6 @@ from figures.report.comparison import (
     Check,
     Metrics,
     compare,
-    metrics_file,
     read,
 )
 from figures.report.labels import label
@@ -193,11 +192,11 @@ def linked(picture: str) -> str:
 def runtime(runs: Runs) -> str:
     """Return the commit and the computing time of each metrics file as CSV."""
     rows = []
-    for folder, run in runs.items():
-        for name, metrics in run.items():
-            made = metrics.provenance
+    for folder in runs:
+        for path in all_metrics(folder):
+            made = json.loads(path.read_text(encoding="utf-8"))["provenance"]
             minutes = math.ceil(made["wall_time_s"] / 60)
-            rows.append([metrics_file(folder, name), made["commit"], str(minutes)])
+            rows.append([str(path.relative_to(ROOT)), made["commit"], str(minutes)])
     return comma_separated(["file", "commit", "minutes_rounded_up"], rows)
 
 

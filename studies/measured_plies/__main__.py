@@ -121,13 +121,13 @@ def stored() -> Constants:
 
 
 def plies(constants: Constants) -> str:
-    """Return the table of constants of all plies."""
+    """Return the table of measured and simulated constants of all plies."""
     rows = []
     for name, title in PLIES.items():
         phases = named_phases(name)
         assert phases.measured is not None
         ply = f"{title}, v_f {phases.measured.vf:.2f}"
-        for label in ("measured", f"RVEs of {FIBRES} fibres", *FORMULAS):
+        for label in ("measured", f"RVEs of {FIBRES} fibres"):
             row = [ply, label]
             for constant, (_, factor, digits) in COLUMNS.items():
                 value, _ = constants[name, label].get(constant, (None, None))

@@ -22,24 +22,15 @@ PAGE = ROOT / "docs" / "paths.md"
 def main() -> None:
     """Run the missing cases, then write the tables and the figure."""
     parser = argparse.ArgumentParser("python -m studies.path_surrogates", description=__doc__)
-    parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of names")
-    parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")
     options = parser.parse_args()
-    chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(options.estimators))]
-    sizes = list(study.DRAWS) if options.sizes is None else options.sizes
-    if not chosen or set(sizes) - set(study.DRAWS):
-        names = ", ".join(estimator.name for estimator in estimators.ESTIMATORS)
-        parser.error(
-            f"--estimators allows {names}; --sizes allows {', '.join(map(str, study.DRAWS))}"
-        )
     torch.set_num_threads(1)
     try:
         results = study.load(options.results)
         if not options.pages:
             with results.opened():
-                study.study(data.load(), chosen, sizes, results)
+                study.study(data.load(), estimators.ESTIMATORS, list(study.DRAWS), results)
     except KeyboardInterrupt:
         sys.exit(
             f"interrupted: results are in {options.results}, run the same command again to continue"

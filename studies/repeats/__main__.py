@@ -1,7 +1,7 @@
-"""Repeat the paper's comparison on 24 independently simulated datasets: python -m studies.repeats.
+"""Repeat the trainings of the paper, also on 24 independent datasets: python -m studies.repeats.
 
-Notebook 04b_repeated_datasets trains on each dataset. The page of the full run,
-figures/full/index.html, shows the results.
+Notebooks 01, 02 and 04 train with several seeds, and 04b_repeated_datasets on each dataset. The
+page of the full run, figures/full/index.html, shows the results beside those of one training.
 """
 
 import argparse

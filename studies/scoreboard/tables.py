@@ -36,8 +36,6 @@ DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
 SHOWN = (  # libraries in this table; the CSV has all
     "scikit_learn.GaussianProcess",
     "botorch.SingleTask",
-    "botorch.Saas",
-    "hetgpy.HeteroscedasticProcess",
 )
 FEW = 4  # least number of splits of the strongest of the others
 WORDS = ("better", "tied", "worse", "undecided")

@@ -89,12 +89,11 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m studies.strength_scatter", description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="file of results")
     parser.add_argument("--jobs", type=int, default=1, help="number of worker processes")
-    parser.add_argument("--most", type=int, help="simulate at most this number of RVEs")
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")
     options = parser.parse_args()
     try:
         if not options.pages:
-            simulate(options.results, options.jobs, options.most)
+            simulate(options.results, options.jobs)
         study = Study(Results(options.results, FORMAT).rows)
     except KeyboardInterrupt:
         sys.exit(f"interrupted: {options.results} has the results, the same command continues")

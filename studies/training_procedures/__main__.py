@@ -35,12 +35,12 @@ def main(folder: Path) -> None:
     theta = fit_theta(cases[TRAINING_CASE])
     procedure = PROCEDURES["proper"]
     published = replace(PROCEDURES["published"], workers=config.WORKERS)
-    for field in ("as printed", *FIELDS, WORKERS):
-        if field != "as printed":
+    for field in ("as described", *FIELDS, WORKERS):
+        if field != "as described":
             procedure = replace(procedure, **{field: getattr(published, field)})
         arguments = cases, test_set, theta, settings, procedure
         rows = score_rows(repeated(train, *arguments, seed=0, repeats=SEEDS))
-        print(field if field == "as printed" else f"+ {field}")
+        print(field if field == "as described" else f"+ {field}")
         for name, row in rows.items():
             numbers = (getattr(row, score) for score in SCORES)
             cells = (f"{number.mean:9.3f} ± {number.std:<7.3f}" for number in numbers)

@@ -114,7 +114,7 @@ ZERO = np.zeros(D)
 ONES = np.ones(D)
 FORM = {"intercept": True, "coefficient_variance": 1.0, "mean_features": (0,)}
 FUNCTIONS = bnn.FunctionAnchoring(5, 0.01, max_iter=1, n_realisations=20)
-OWN = {
+SPECIAL_CALLS = {
     "FunctionAnchoredEnsemble": {"anchoring": FUNCTIONS},
     "train_function_anchored": {"anchoring": FUNCTIONS},
     "PrincipalComponents": {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
@@ -246,8 +246,8 @@ def pretrain_ensemble(X, n_features):
 
 
 def fit(noise_std, sample_weight):
-    given = {"noise_std": noise_std, "sample_weight": sample_weight}
-    return bnn.GPRegressor(PRIOR, noise=0.1).fit(VALUES["X"], Y, **given)
+    about_data = {"noise_std": noise_std, "sample_weight": sample_weight}
+    return bnn.GPRegressor(PRIOR, noise=0.1).fit(VALUES["X"], Y, **about_data)
 
 
 def kernel(X, Y):
@@ -267,17 +267,17 @@ class Call:
     function: Callable[..., Any]
     arguments: dict[str, Any]
 
-    def make(self, **given):
+    def make(self, **settings):
         """Return the result, for some values other than those of `arguments`."""
-        values = self.arguments | given
+        values = self.arguments | settings
         if is_estimator(self.function):
             data = [values.pop(name) for name in ("X", "y")]
             return self.function(**values).fit(*data)
         return self.function(**values)
 
-    def run(self, **given):
+    def run(self, **changed):
         """Make the result and ask it."""
-        return answers(self.make(**given))
+        return answers(self.make(**changed))
 
 
 def parts(value):
@@ -322,19 +322,19 @@ def answers(made):
 
 def public():
     """Public functions and classes by name, those of public modules too, without warnings."""
-    found = {}
+    calls = {}
     for name in bnn.__all__:
         value = getattr(bnn, name)
         if isinstance(value, ModuleType):
             for key, member in vars(value).items():
                 home = str(getattr(member, "__module__", ""))
                 if key[0] != "_" and home.startswith(value.__name__):
-                    found[f"{name}.{key}"] = member
+                    calls[f"{name}.{key}"] = member
         else:
-            found[name] = value
+            calls[name] = value
     return {
         name: value
-        for name, value in found.items()
+        for name, value in calls.items()
         if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception))
     }
 
@@ -357,7 +357,7 @@ def name_of(function):
 
 def call_of(name, function):
     data = {"X": X, "y": Y} if is_estimator(function) else {}
-    return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
+    return Call(function, data | arguments(function, VALUES) | SPECIAL_CALLS.get(name, {}))
 
 
 # Noise, files and networks made of their parts are in test_arguments.py; paths and pictures have

@@ -8,10 +8,13 @@ import pytest
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, Scaling
 from tests.bnn.small import small
 
-# scikit-learn's checks that take seconds: of 200 data with 10 inputs, of the default, and of an
-# ensemble that differs from another in its training alone.
+# scikit-learn's checks that take seconds: of 200 data with 10 inputs, of the default, and of
+# ensembles that differ from another in their training alone.
 LONG_CHECKS = ("check_regressors_train", "check_regressor_data_not_an_array", "[GPRegressor()-")
-LONG_CHECKS += ("test_estimator_check[FunctionAnchoredEnsemble(",)
+LONG_CHECKS += (
+    "test_estimator_check[FunctionAnchoredEnsemble(",
+    "test_estimator_check[AnchoredEnsemble(",
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their marks

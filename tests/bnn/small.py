@@ -16,8 +16,8 @@ BRIEF = {
 def small(kind, *prior, noise=0.1, **changes):
     """Return an estimator with changes, else of three networks of four units and two epochs."""
     model = kind(*prior, noise=noise)
-    known = model.get_params()
+    names = model.get_params()
     for name, value in BRIEF.items():
-        if name in known and name.partition("__")[0] not in changes:
+        if name in names and name.partition("__")[0] not in changes:
             model.set_params(**{name: value})
     return model.set_params(**changes)

@@ -75,8 +75,8 @@ def test_every_wrong_argument_is_named(name):
         assert passed(call, argument, value) is None, (argument, value)
 
 
-def of(function, **given):
-    return function, arguments(function, VALUES | given)
+def of(function, **values):
+    return function, arguments(function, VALUES | values)
 
 
 def saved(folder):
@@ -103,8 +103,8 @@ def test_every_wrong_argument_of_files_and_parts_is_named(tmp_path, monkeypatch,
     call.run()
     for argument, value in product(call.arguments, WRONG_OF_ANY):
         of_files = (FileNotFoundError, FileExistsError, IsADirectoryError)
-        found = passed(call, argument, value, *of_files)
-        assert found is None or (argument == "path" and value in ("", "a", "cpufoo")), found
+        fault = passed(call, argument, value, *of_files)
+        assert fault is None or (argument == "path" and value in ("", "a", "cpufoo")), fault
 
 
 def arrays(call):

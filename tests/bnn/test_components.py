@@ -22,9 +22,9 @@ NOISE = np.array([[0.01, 0.004], [0.004, 0.02]])
 
 @pytest.fixture(scope="module")
 def components():
-    found = PrincipalComponents.fit(NOISY, 0.99)
-    assert len(found.vectors) == 2
-    return found
+    principal = PrincipalComponents.fit(NOISY, 0.99)
+    assert len(principal.vectors) == 2
+    return principal
 
 
 def test_curves_of_low_rank_are_recovered():
@@ -57,11 +57,11 @@ def test_the_rest_is_that_of_new_curves(number, explained):
     stated = []
     true = []
     for _ in range(100):
-        found = PrincipalComponents.fit(rng.standard_normal((n, 30)) @ root, explained)
+        components = PrincipalComponents.fit(rng.standard_normal((n, 30)) @ root, explained)
         # E |(I - Vᵀ V) (y - mean)|² of new curves y ~ N(0, R Rᵀ)
-        left = np.eye(30) - found.vectors.T @ found.vectors
-        stated.append(np.trace(found.residual))
-        true.append(np.square(left @ root).sum() + np.square(left @ found.mean).sum())
+        left = np.eye(30) - components.vectors.T @ components.vectors
+        stated.append(np.trace(components.residual))
+        true.append(np.square(left @ root).sum() + np.square(left @ components.mean).sum())
     ratio = np.mean(stated) / np.mean(true)
     print(f"{n} curves, {explained}: {ratio:.2f}")
     # Where nine of ten curves have eight components, one less than all ten have, it is the largest.
@@ -102,12 +102,16 @@ def all_outputs_at_once(components, noises, noises_test):
     data = covariance(X, X)
     cross = covariance(X_TEST, X)
     for i, noise in enumerate(noises):
-        own = slice(7 * i, 7 * i + 7)
-        data[own, own] += V.T @ noise @ V + components.residual
+        block = slice(7 * i, 7 * i + 7)
+        data[block, block] += V.T @ noise @ V + components.residual
     posterior = covariance(X_TEST, X_TEST) - cross @ np.linalg.solve(data, cross.T)
-    found = (cross @ np.linalg.solve(data, NOISY.ravel() - mean)).reshape(-1, 7)
+    conditional_mean = (cross @ np.linalg.solve(data, NOISY.ravel() - mean)).reshape(-1, 7)
     spread = np.array([posterior[7 * i : 7 * i + 7, 7 * i : 7 * i + 7] for i in range(4)])
-    return components.mean + found, spread, spread + V.T @ noises_test @ V + components.residual
+    return (
+        components.mean + conditional_mean,
+        spread,
+        spread + V.T @ noises_test @ V + components.residual,
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,9 +124,9 @@ def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
     mean, spread, total = all_outputs_at_once(components, at(X), at(X_TEST))
     np.testing.assert_allclose(model.predict(X_TEST), mean, atol=1e-8)
     for with_noise, expected in ((False, spread), (True, total)):
-        found = model.predict(X_TEST, return_cov=True, include_noise=with_noise)
-        np.testing.assert_allclose(found[0], mean, atol=1e-8)
-        np.testing.assert_allclose(found[1], expected, atol=1e-8)
+        prediction = model.predict(X_TEST, return_cov=True, include_noise=with_noise)
+        np.testing.assert_allclose(prediction[0], mean, atol=1e-8)
+        np.testing.assert_allclose(prediction[1], expected, atol=1e-8)
         std = model.predict(X_TEST, return_std=True, include_noise=with_noise)[1]
         np.testing.assert_allclose(std**2, np.einsum("njj->nj", expected), atol=1e-8)
 

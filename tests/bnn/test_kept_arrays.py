@@ -38,19 +38,19 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
 
 def arrays_of(call):
     kinds = np.ndarray | torch.Tensor
-    return {name: each for name, each in call.arguments.items() if isinstance(each, kinds)}
+    return {name: value for name, value in call.arguments.items() if isinstance(value, kinds)}
 
 
 @pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
 @pytest.mark.parametrize("name", [name for name, call in CASES.items() if arrays_of(call)])
 def test_overwritten_arrays_change_nothing(name):
     call = CASES[name]
-    given = copy.deepcopy(arrays_of(call))
-    made = call.make(**given)
+    arrays = copy.deepcopy(arrays_of(call))
+    made = call.make(**arrays)
     returned = answers(made)
     expected = copy.deepcopy(returned)
     assert expected
-    for array in given.values():
+    for array in arrays.values():
         array[...] = 1
     np.testing.assert_equal(answers(made), expected)
     for array in returned:

@@ -1,5 +1,6 @@
 """A model changes as a whole or not at all: after a refused or interrupted fit it is as before."""
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -47,14 +48,19 @@ STAGES = 5  # interruptions, at equal distances in the calls of a fit
 
 
 class InterruptedAt:
-    """Raises KeyboardInterrupt at a call of a function of bnn; counts the calls without one."""
+    """Raises KeyboardInterrupt at a call of a function of bnn; counts the calls without one.
+
+    Generators do not count: Python ignores an exception in one that it closes.
+    """
 
     def __init__(self, number=None):
         self.number = number
         self.calls = 0
 
     def __call__(self, frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        code = frame.f_code
+        is_generator = code.co_flags & inspect.CO_GENERATOR
+        if event == "call" and code.co_filename.startswith(PACKAGE) and not is_generator:
             self.calls += 1
             if self.calls == self.number:
                 sys.setprofile(None)
@@ -69,8 +75,8 @@ class InterruptedAt:
 
 
 def answers(model):
-    found = [*model.predict(NEW, return_std=True), *model.predict(NEW, return_cov=True)]
-    return [*found, repr(model), vars(model).keys()]
+    moments = [*model.predict(NEW, return_std=True), *model.predict(NEW, return_cov=True)]
+    return [*moments, repr(model), vars(model).keys()]
 
 
 @pytest.fixture(params=MODELS)
@@ -79,21 +85,19 @@ def fitted(request):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("why", REFUSED)
-def test_a_refused_fit_changes_nothing(name, why, tmp_path):
-    arguments, options = REFUSED[why]
-    model = clone(MODELS[name])
-    if "keep_prior" not in options:
+def test_a_refused_fit_changes_nothing(name, tmp_path):
+    new, model = clone(MODELS[name]), clone(MODELS[name]).fit(X, TWO)
+    expected = answers(model)
+    for why, (arguments, options) in REFUSED.items():
+        if "keep_prior" not in options:
+            with pytest.raises(ValueError, match=r"."):
+                new.fit(*arguments, **options)
+            for ask in (new.predict, new.sample, lambda _: new.save(tmp_path / "none.npz")):
+                with pytest.raises(NotFittedError):
+                    ask(NEW)
         with pytest.raises(ValueError, match=r"."):
             model.fit(*arguments, **options)
-        for ask in (model.predict, model.sample, lambda _: model.save(tmp_path / "none.npz")):
-            with pytest.raises(NotFittedError):
-                ask(NEW)
-    model.fit(X, TWO)
-    expected = answers(model)
-    with pytest.raises(ValueError, match=r"."):
-        model.fit(*arguments, **options)
-    np.testing.assert_equal(answers(model), expected)
+        np.testing.assert_equal(answers(model), expected, why)
     model.save(tmp_path / "model.npz")
     np.testing.assert_equal(answers(bnn.load(tmp_path / "model.npz"))[:4], expected[:4])
 

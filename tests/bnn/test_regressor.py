@@ -61,19 +61,19 @@ def test_what_is_no_number_in_a_table_is_told_by_row_and_column(kind, entry):
 
 
 # With their outputs: a search over families takes a second for each, and one case has two.
-FOUND = {
+FITTED = {
     "exact": (bnn.GPRegressor(), Y),
     "vanilla": (small(bnn.VanillaEnsemble, noise=None), Y),
     "in function space": (small(bnn.FunctionAnchoredEnsemble, noise=None), Y[:, :1]),
     "components": (bnn.PCARegressor(bnn.GPRegressor(noise="constant")), Y),
 }
-ANY = pytest.mark.parametrize(("model", "y"), FOUND.values(), ids=FOUND)
+ANY = pytest.mark.parametrize(("model", "y"), FITTED.values(), ids=FITTED)
 
 
-def given(model):
+def parameters(model):
     """An estimator with the prior and the noise that another one found."""
     if isinstance(model, bnn.PCARegressor):
-        return bnn.PCARegressor(given(model.estimator_), model.components_)
+        return bnn.PCARegressor(parameters(model.estimator_), model.components_)
     changes = {"noise": model.noise_}
     if "prior" in model.get_params():
         changes["prior"] = getattr(model, "pretrained_", None) or model.prior_
@@ -86,9 +86,9 @@ def given(model):
 @BRIEF
 def test_kept_is_as_given(model, y):
     """Of the first half of the data, then of all."""
-    found = clone(model).fit(X[:12], y[:12])
-    expected = given(found).fit(X, y).predict(NEW, return_std=True, include_noise=True)
-    again = found.fit(X, y, keep_prior=True).predict(NEW, return_std=True, include_noise=True)
+    fitted = clone(model).fit(X[:12], y[:12])
+    expected = parameters(fitted).fit(X, y).predict(NEW, return_std=True, include_noise=True)
+    again = fitted.fit(X, y, keep_prior=True).predict(NEW, return_std=True, include_noise=True)
     for ours, theirs in zip(again, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
     fresh = clone(model).fit(X, y).predict(NEW, return_std=True, include_noise=True)[1]
@@ -120,7 +120,7 @@ def test_a_search_over_nested_parameters_finds_the_longer_training():
     model = small(bnn.VanillaEnsemble, network__hidden=(16,), training__learning_rate=0.02)
     pipeline = make_pipeline(StandardScaler(), model)
     grid = {"vanillaensemble__training__epochs": [1, 100]}
-    found = GridSearchCV(pipeline, grid, cv=KFold(3)).fit(X, Y)
-    assert found.best_params_ == {"vanillaensemble__training__epochs": 100}
-    assert found.best_score_ > 0.0
+    search = GridSearchCV(pipeline, grid, cv=KFold(3)).fit(X, Y)
+    assert search.best_params_ == {"vanillaensemble__training__epochs": 100}
+    assert search.best_score_ > 0.0
     assert model.get_params()["training__epochs"] == 2  # the model itself is left alone

@@ -40,9 +40,9 @@ def test_components_count_by_their_posterior_weights():
     """Weights p, 1 - p: 1 / (p² + (1 - p)²) count, and length scales are geometric means."""
     components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(4.0, L)) for L in (0.01, 0.02)]
     model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=0.1)
-    found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
+    values = rows(model.fit(X[:, :1], Y[:, 0]).summary())
     p = model.posterior_.shares[0, 0]
     assert 0.01 < p < 0.99
-    assert found["effective components"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
-    assert found["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
-    assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
+    assert values["effective components"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
+    assert values["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
+    assert values["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]

@@ -33,9 +33,9 @@ def open_prior(unit):
     return bnn.GPRegressor(prior).fit(X, unit * Y)
 
 
-def fitted(unit, y=Y, noise=0.1, prior=None, **known):
+def fitted(unit, y=Y, noise=0.1, prior=None, **settings):
     scaled = noise if isinstance(noise, str) else unit * noise
-    return bnn.GPRegressor(prior, noise=scaled).fit(X, unit * y, **known)
+    return bnn.GPRegressor(prior, noise=scaled).fit(X, unit * y, **settings)
 
 
 MODELS = {
@@ -62,9 +62,9 @@ def test_predictions_do_not_depend_on_the_unit(name):
     for power in (173, 329, -232):
         unit = 2.0**power
         model = MODELS[name](unit)
-        found = model.predict(X_NEW, return_std=True, include_noise=True)
+        prediction = model.predict(X_NEW, return_std=True, include_noise=True)
         by_input = model.predict_gradient(X_NEW, include_noise=True)
-        for value, expected in zip((*found, *by_input), (*wanted, *slopes), strict=True):
+        for value, expected in zip((*prediction, *by_input), (*wanted, *slopes), strict=True):
             np.testing.assert_allclose(value / unit, expected, rtol=1e-5, atol=1e-7)
 
 
@@ -120,8 +120,8 @@ def test_an_output_or_input_that_varies_below_rounding_is_reported():
         assert model.predict([[0.0]])[0] == 1e14 - 1.0
     with pytest.raises(ValueError, match=f"output 0 {below}"):
         bnn.evidence.fit_noise(X, 1e14 + line)
-    given = bnn.GPRegressor(process(1.0), noise=0.1)
+    regressor = bnn.GPRegressor(process(1.0), noise=0.1)
     with pytest.warns(bnn.ConstantInputWarning, match=f"input 1 {below}"):
-        given.fit(np.column_stack([X, line - 1e14]), Y)
+        regressor.fit(np.column_stack([X, line - 1e14]), Y)
     rounded = np.where(line > 0.0, 0.3, 0.1 + 0.2)
     assert bnn.GPRegressor().fit(X, rounded).predict([[0.0]])[0] == pytest.approx(0.3, rel=1e-15)

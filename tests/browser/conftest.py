@@ -28,9 +28,9 @@ def driver() -> Iterator[Any]:
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=Service(programs["chromedriver"]))
-    yield found
-    found.quit()
+    chrome_driver = webdriver.Chrome(options=options, service=Service(programs["chromedriver"]))
+    yield chrome_driver
+    chrome_driver.quit()
 
 
 class Page:

@@ -21,6 +21,7 @@ NONE = pytest.param(None, marks=pytest.mark.skip("there is no page of a run: mak
 UNBUILT = pytest.param(None, marks=pytest.mark.skip("build/docs is not there: make docs writes it"))
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
+FIRST = ("Quick start", "What was found", "Documentation", "Examples", "Licence")
 VIEWS = list(itertools.product(WIDTHS, SCHEMES))
 
 
@@ -124,6 +125,26 @@ def test_the_page_computes_what_python_does(opened):
     page = opened(built("docs/interactive.html"), 1280, "light")
     read = "const model = JSON.parse(document.getElementById('surrogate').textContent);"
     check_answer(page.run(f"{read}{QUESTION}; return answer;"))
+
+
+def test_a_search_for_an_argument_leads_to_the_page_of_its_class(opened):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    page = opened(built("search.html"), 1280, "light")
+    page.driver.get(f"{built('search.html').as_uri()}?q=GPRegressor+noise_std")
+    links = "return [...document.querySelectorAll('#search-results li a')].map((link) => link.href)"
+    WebDriverWait(page.driver, 10).until(lambda _: len(page.run(links)) > 3)
+    first = page.run(links)[0]
+    assert Path(first.partition("#")[0]).name == "bnn.GPRegressor.html"
+    page.driver.get(first)
+    assert "noise_std" in page.run("return document.querySelector('article').innerText")
+
+
+def test_the_first_page_has_its_quick_start_above_the_examples(opened):
+    page = opened(built("index.html"), 390, "light")
+    headings = page.run("return [...document.querySelectorAll('h2')].map((h) => h.innerText)")
+    order = [next(i for i, text in enumerate(headings) if text.startswith(name)) for name in FIRST]
+    assert order == sorted(order)
 
 
 def test_a_search_finds_and_nothing_is_loaded_from_elsewhere(opened):

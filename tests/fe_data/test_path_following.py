@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 from fe_data import ConvergenceError, Loading
-from fe_data.path_following import (
-    IncrementalProblem,
-    Newton,
-    PlaneStrainProblem,
-    Residual,
-    advance,
-    extrapolate,
-    follow,
-)
+from fe_data.incremental_problem import IncrementalProblem, Newton, PlaneStrainProblem, Residual
+from fe_data.path_following import advance, extrapolate, follow
 
 STIFFNESS = 10.0  # of the bar
 BAND = 1000.0  # initial stiffness of its band, whose strength is 1
@@ -100,8 +93,8 @@ def test_a_path_that_snaps_back_ends_in_an_error_under_a_prescribed_strain():
     with pytest.raises(ConvergenceError, match="material that softens") as caught:
         followed(Bar(-20.0), 0.4)
     assert caught.value.history["strain"].max() <= 1 / STIFFNESS + 1 / BAND
-    part, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
-    assert isinstance(part.stop, ConvergenceError)
+    stopped, strain, _ = followed(Bar(-20.0), 0.4, partial=True)
+    assert isinstance(stopped.stop, ConvergenceError)
     np.testing.assert_array_equal(strain, caught.value.history["strain"][:, 0])
 
 
@@ -213,6 +206,21 @@ def test_the_steps_do_not_depend_on_increments_that_are_longer():
 def test_an_error_that_stays_too_large_is_named():
     with pytest.raises(ConvergenceError, match="times the allowed one"):
         relaxed(1e-12, 1)
+
+
+@pytest.mark.parametrize("smallest", [2.0**-10, 2.0**-18])
+def test_steps_are_cut_down_to_the_smallest_one(smallest):
+    """Each cut is to a quarter, and the message has the smallest step of the increment."""
+    steps = []
+
+    def attempt(t):
+        steps.append(t)
+        return math.inf
+
+    with pytest.raises(ConvergenceError, match=f"steps of {0.5 * smallest:.1e}"):
+        advance(0.0, 0.5, attempt, 1, smallest=smallest)
+    assert min(steps) == 0.5 * smallest
+    assert len(steps) == 1 - math.log(smallest, 4)
 
 
 @pytest.mark.parametrize(("error", "longest"), [(0.0, math.inf), (0.9**2, 0.25)])

@@ -23,14 +23,14 @@ FURTHER = schema.Output(
 
 def six(inputs, seed, settings):
     """A simulator that knows the further output too."""
-    found = AnalyticRVE()(inputs, seed, settings)
-    found.effective["e_max"] = seed / 2**63
-    return found
+    simulated = AnalyticRVE()(inputs, seed, settings)
+    simulated.effective["e_max"] = seed / 2**63
+    return simulated
 
 
 def test_the_schema_has_the_inputs_and_allows_the_hardening_exponents_of_all_laws_and_no_others():
     assert tuple(field.name for field in dataclasses.fields(Inputs)) == schema.INPUT_NAMES
-    (c_m,) = (each for each in schema.INPUTS if each.name == "c_m")
+    (c_m,) = (quantity for quantity in schema.INPUTS if quantity.name == "c_m")
     low, high = zip(*(law.c_bounds for law in LAWS.values()), strict=True)
     assert c_m.allowed == (min(low), max(high))
 

@@ -57,9 +57,9 @@ def file(folder, text):
 
 def followed(folder):
     """A folder of one RVE that followed a path."""
-    given = VALUES["design"], fe_data.Settings(increments=4), folder / "followed"
+    arguments = VALUES["design"], fe_data.Settings(increments=4), folder / "followed"
     path = fe_data.Loading(strain=(0.01, None, None))
-    fe_data.generate(*given, loading=path, simulator=AnalyticRVE(), silent=True)
+    fe_data.generate(*arguments, loading=path, simulator=AnalyticRVE(), silent=True)
     return folder / "followed"
 
 
@@ -84,7 +84,7 @@ def debonding(_):
 
 
 # Further arguments of some functions, or what makes these for a folder to write in.
-OWN = {
+SPECIAL_VALUES = {
     "Settings": {"radii": "equal"},
     "HardeningTable": {"plastic_strain": np.arange(2.0), "stress": np.array([400.0, 500.0])},
     "HardeningTable.yield_stress": {"p": 0.5},
@@ -154,12 +154,12 @@ RESULTS = {
 
 
 def is_called(name):
-    found = getattr(fe_data, name)
-    error = isinstance(found, type) and issubclass(found, BaseException)
-    return callable(found) and not error and name not in RESULTS
+    member = getattr(fe_data, name)
+    error = isinstance(member, type) and issubclass(member, BaseException)
+    return callable(member) and not error and name not in RESULTS
 
 
-CALLS = sorted({name for name in fe_data.__all__ if is_called(name)} | OWN.keys())
+CALLS = sorted({name for name in fe_data.__all__ if is_called(name)} | SPECIAL_VALUES.keys())
 
 
 def call(name, folder):
@@ -168,15 +168,15 @@ def call(name, folder):
     function = getattr(fe_data, public)
     if method:
         function = getattr(OBJECTS.get(public, function), method)
-    own = OWN.get(name, {})
-    valid = arguments(function, VALUES) | (own(folder) if callable(own) else own)
+    special = SPECIAL_VALUES.get(name, {})
+    valid = arguments(function, VALUES) | (special(folder) if callable(special) else special)
     if name != "generate":
         return function, valid
 
-    def generate(folder, **given):
+    def generate(folder, **options):
         """A folder that is no text or path is handed on; any other is one below another."""
         right = isinstance(folder, str | Path)
-        return function(folder=valid["folder"] / str(next(NEW)) if right else folder, **given)
+        return function(folder=valid["folder"] / str(next(NEW)) if right else folder, **options)
 
     return generate, valid
 
@@ -198,12 +198,12 @@ def test_a_wrong_argument_is_named(name, tmp_path):
     """A path that leads nowhere is an OSError; RVEs that cannot be solved have errors too."""
     function, valid = call(name, tmp_path)
     function(**valid)
-    own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.GenerationError
-    own += (fe_data.CorruptRecordError,)
+    accepted = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.GenerationError
+    accepted += (fe_data.CorruptRecordError,)
     gradients = torch.ones((8, 2)).requires_grad_()
     for argument, value in itertools.product(valid, [*WRONG, gradients]):
-        given = valid | {argument: value}
-        said = complaint(function, given, argument, ALSO.get(argument, argument), *own)
+        arguments = valid | {argument: value}
+        said = complaint(function, arguments, argument, ALSO.get(argument, argument), *accepted)
         assert said is None, (argument, value)
 
 
@@ -213,7 +213,7 @@ def arrays_in(value):
         return [value]
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, list | tuple):
-        return [array for part in parts for array in arrays_in(part)]
+        return [array for entry in parts for array in arrays_in(entry)]
     return []
 
 
@@ -230,9 +230,9 @@ def test_what_is_made_of_arrays_stays_when_these_are_overwritten(name, tmp_path)
     valid = copy.deepcopy(results[name] if name in results else call(name, tmp_path)[1])
     made = getattr(fe_data, name)(**valid)
     expected = copy.deepcopy(vars(made))
-    given = arrays_in(valid)
-    assert given
-    for array in given:
+    arrays = arrays_in(valid)
+    assert arrays
+    for array in arrays:
         array[...] = 1
     np.testing.assert_equal(arrays_in(vars(made)), arrays_in(expected))
 
@@ -251,11 +251,11 @@ NUMBERS = {
 def test_truth_values_imaginary_parts_durations_and_masks_are_no_numbers(name, tmp_path):
     function, valid = call(name, tmp_path)
     for argument in NUMBERS[name].split():
-        given = np.asarray(valid[argument])
-        if given.dtype == object:  # None where a strain is free, or for a default
-            given = np.full(given.shape, 1)
-        hidden = np.ma.masked_array(given, np.ones(given.shape))
-        duration = given.astype(int).astype("m8[s]")
-        for wrong in (given.astype(bool), given + 1j, hidden, duration):
+        array = np.asarray(valid[argument])
+        if array.dtype == object:  # None where a strain is free, or for a default
+            array = np.full(array.shape, 1)
+        hidden = np.ma.masked_array(array, np.ones(array.shape))
+        duration = array.astype(int).astype("m8[s]")
+        for wrong in (array.astype(bool), array + 1j, hidden, duration):
             with pytest.raises((ValueError, TypeError), match=rf"\b{argument}\b"):
                 function(**valid | {argument: wrong})

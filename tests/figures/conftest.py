@@ -25,9 +25,9 @@ def one_process():
 def run_cells():
     """Runs the code of a notebook in this process; `make quick` runs it in a kernel of its own."""
 
-    def run(name, given):
+    def run(name, values):
         path = find_notebook(name)
-        names = parameters(path, given)
+        names = parameters(path, values)
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
                 exec(compile(cell.source, path.name, "exec"), names)

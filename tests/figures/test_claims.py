@@ -43,15 +43,15 @@ def made_again(name, metrics):
         if name == "04b":
             return surrogate.comparison_claims(rows, metrics["n_train"])
         seed = metrics["provenance"]["seed"]
-        found = surrogate.claims(rows, metrics["prior_mean"], metrics["n_train"])
-        return [*found, *surrogate.prior_function_claims(metrics["theta"], seed)]
+        claims_again = surrogate.claims(rows, metrics["prior_mean"], metrics["n_train"])
+        return [*claims_again, *surrogate.prior_function_claims(metrics["theta"], seed)]
     if name == "04c":
         one = dict[str, EnsembleScores[Interval]]
-        found = dict(metrics["found"])
-        for part in set(found) - {"evidence"}:
-            two = part in ("epochs", "sizes")
-            found[part] = of(dict[str, one] if two else one, found[part])
-        return ablation(of(dict[str, one], rows), Experiments(**found))
+        claims_again = dict(metrics["found"])
+        for claim in set(claims_again) - {"evidence"}:
+            two = claim in ("epochs", "sizes")
+            claims_again[claim] = of(dict[str, one] if two else one, claims_again[claim])
+        return ablation(of(dict[str, one], rows), Experiments(**claims_again))
     if name == "05":
         return other_methods.claims(results(metrics))
     if name == "06":
@@ -82,9 +82,9 @@ def results(metrics):
 
 @pytest.mark.parametrize(("run", "name"), RUNS)
 def test_claims_follow_from_the_numbers(run, name):
-    (metrics,) = [m for each, m in committed_run(run).items() if each.split("_")[0] == name]
-    found = {each.id: each.holds for each in made_again(name, metrics)}
-    assert found == {each["id"]: each["holds"] for each in metrics["claims"]}
+    (metrics,) = [m for notebook, m in committed_run(run).items() if notebook.split("_")[0] == name]
+    by_id = {notebook.id: notebook.holds for notebook in made_again(name, metrics)}
+    assert by_id == {notebook["id"]: notebook["holds"] for notebook in metrics["claims"]}
 
 
 def test_rves_that_are_worth_as_much_and_the_advice_follow_from_the_numbers():

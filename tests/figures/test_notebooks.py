@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from figures.pipeline.paths import SHIPPED_TABLES, notebooks
-from figures.pipeline.profiles import PROFILE_DIR, study_sizes
+from figures.pipeline.profiles import PROFILE_DIR, load_profile, study_sizes
 from tests.figures.report.committed import committed_run
 
 FAST = {"04b_repeated_datasets"}
@@ -22,7 +22,7 @@ BRIEFLY = TRAINED | {"pretrain_epochs": 3, "epochs": 2}
 # What is smaller than in the quick profile.
 SMALLER = {
     "method": {"n_members": 4, "epochs": 3},
-    "prior_study": {"members": 8, "epochs_scale": 0.01, "starts": 2, "starts_of_d": 2},
+    "prior_study": {"members": 8, "epochs_scale": 0.01},
     "example_1d": TRAINED | {"pretrain_epochs_scale": 0.01},
     "surrogate": BRIEFLY,
     "draws": {"count": 8, "repeats": 1},
@@ -52,20 +52,33 @@ def test_a_notebook_in_small(name, run_cells, profile, tmp_path):
     folders = {"data_dir": str(SHIPPED_TABLES), "out_dir": str(tmp_path)}
     run_cells(name, {"profile": profile, "seed": 1} | folders)
     metrics = json.loads((tmp_path / f"{name}.json").read_text())
-    assert all((tmp_path / each).stat().st_size > 5000 for each in metrics["figures"])
+    assert all((tmp_path / entry).stat().st_size > 5000 for entry in metrics["figures"])
     committed = committed_run("full")[name]
     assert set(metrics) == set(committed)
     assert set(metrics["provenance"]) >= set(committed["provenance"])  # newer code records more
-    for part in set(committed) - {"provenance"}:
-        theirs = committed[part]
+    for section in set(committed) - {"provenance"}:
+        theirs = committed[section]
         if isinstance(theirs, dict) and not sizes(theirs):
-            assert set(metrics[part]) == set(theirs), part
-    ids, known = ({each["id"] for each in m.get("claims", [])} for m in (metrics, committed))
-    assert ids <= known
-    assert all(each.startswith("target/") for each in known - ids)  # judged at their sizes alone
+            assert set(metrics[section]) == set(theirs), section
+    ids, committed_ids = (
+        {entry["id"] for entry in m.get("claims", [])} for m in (metrics, committed)
+    )
+    assert ids <= committed_ids
+    assert all(
+        entry.startswith("target/") for entry in committed_ids - ids
+    )  # judged at their sizes alone
     assert metrics["provenance"]["seed"] == 1
 
 
-def sizes(part):
+@pytest.mark.slow
+def test_a_notebook_with_repeats_trains_as_often_as_the_profile_says(run_cells, profile, tmp_path):
+    parameters = {"profile": profile, "seed": 1, "out_dir": str(tmp_path), "with_repeats": "true"}
+    run_cells("02_example_1d", parameters)
+    metrics = json.loads((tmp_path / "02_example_1d.json").read_text())
+    count = load_profile(profile).repeats.example_1d
+    assert count == metrics["repeats"] == len(metrics["rows"]["vanilla"]["rmse"]["values"]) > 1
+
+
+def sizes(section):
     """Whether the names of a part are numbers or training sets, which depend on the profile."""
-    return any(each.isdigit() or each.startswith("ind") for each in part)
+    return any(key.isdigit() or key.startswith("ind") for key in section)

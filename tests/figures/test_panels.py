@@ -38,15 +38,17 @@ def designs():
 )
 def test_figures_of_the_prior_study_have_the_limits_of_the_paper(draw, x, y, study):
     axes = draw(study).axes
-    assert {each.get_xlim() for each in axes} == {x}
-    assert {each.get_ylim() for each in axes} == {y}
+    assert {panel.get_xlim() for panel in axes} == {x}
+    assert {panel.get_ylim() for panel in axes} == {y}
 
 
 def test_fitted_parameters_are_printed_in_the_ten_panels_of_fig_2(study):
     axes = prior.histograms(study).axes
-    found = study.results["D"].statistics
-    sigma = np.sqrt(found.variance[3])
-    printed = f"$σ_0$ = {sigma:.3f}\n$α_0$ = {found.alpha[3]:.3f}\n$β_0$ = {found.beta[3]:.2f}"
+    statistics = study.results["D"].statistics
+    sigma = np.sqrt(statistics.variance[3])
+    printed = (
+        f"$σ_0$ = {sigma:.3f}\n$α_0$ = {statistics.alpha[3]:.3f}\n$β_0$ = {statistics.beta[3]:.2f}"
+    )
     assert len(axes) == 10
     assert axes[7].texts[0].get_text() == printed
 
@@ -66,11 +68,11 @@ def test_fig_5_is_linear(study):
 def ensembles():
     """A wide ensemble of 20 functions as each of the ensembles of the example."""
     scales = np.random.default_rng(0).normal(size=(20, 1, 1))
-    own = Prediction.of_networks(lambda X: 4.0 * scales * np.ones((1, len(X), 1)))
+    prediction = Prediction.of_networks(lambda X: 4.0 * scales * np.ones((1, len(X), 1)))
     kinds = ("prior", "anchored", "factorised", "published")
-    found = {f"{kind} {scale:g}": own for kind in kinds for scale in (0.1, 1.0)}
+    predictions = {f"{kind} {scale:g}": prediction for kind in kinds for scale in (0.1, 1.0)}
     exact = {f"exact {scale:g}": exact_posterior(scale) for scale in (0.1, 1.0)}
-    return {"vanilla": own} | found | exact
+    return {"vanilla": prediction} | predictions | exact
 
 
 def test_fig_6_shows_realisations_and_networks_within_the_limits_of_the_paper(ensembles):
@@ -98,7 +100,7 @@ def test_fig_9_has_counts_of_two_sets_of_fifty(designs):
     for panel in axes[:9]:
         for container in panel.containers:
             assert sum(patch.get_height() for patch in container) == 50
-        assert [len(each) for each in panel.containers] == [10, 10]
+        assert [len(bars) for bars in panel.containers] == [10, 10]
 
 
 def test_fig_10_has_seven_inputs_in_colours(designs):
@@ -111,13 +113,13 @@ def test_fig_10_has_seven_inputs_in_colours(designs):
 def test_fig_14_has_a_panel_per_method_with_its_average_area():
     rng = np.random.default_rng(0)
     observed = rng.uniform(-1, 1, (50, 5))
-    found = {
+    sizes = {
         name: Surrogate(observed + spread * rng.normal(size=(10, 50, 5)), observed)
         for name, spread in (("prior", 0.5), ("outd_anchored", 0.3), ("outd_vanilla", 0.1))
     }
-    rows = score_rows([found])
+    rows = score_rows([sizes])
     methods = {"prior": "prior", "anchored": "outd_anchored", "vanilla": "outd_vanilla"}
-    axes = surrogate.calibration([found], rows, methods).axes
+    axes = surrogate.calibration([sizes], rows, methods).axes
     for panel, (label, method) in zip(axes, methods.items(), strict=False):
         area = rows[method].miscalibration.mean
         assert panel.get_title() == f"{label}, average area {area:.2f}"

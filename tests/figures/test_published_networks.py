@@ -49,7 +49,7 @@ def test_printed_scores_are_those_of_the_first_thirty_networks(folder, capsys):
     table = np.loadtxt(folder / "test_uniform.csv", delimiter=",", skiprows=1)
     X = INPUT_SCALING.transform(table[:, :4])
     y = table[:, 4:]
-    scaled = np.array([outputs(each, X) for each in members[:USED]])
+    scaled = np.array([outputs(member, X) for member in members[:USED]])
     wanted = Prediction(scaled, OUTPUT_SCALING.transform(y)).scores()
     for name, digits in (("rmse", 1e-6), ("miscalibration", 1e-6), ("elppd", 2e-3)):
         assert float(printed[name]) == pytest.approx(getattr(wanted, name), abs=digits)

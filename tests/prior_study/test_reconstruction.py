@@ -12,27 +12,29 @@ TRUE = Moments(2 * X, 0.6 * np.exp(-0.5 * (X[:, None] - X) ** 2 / 0.2**2))
 
 
 def test_a_shift_is_its_own_wasserstein_distance():
-    found = distance(Moments(TRUE.mean + 0.3, TRUE.covariance), TRUE)
-    assert found.wasserstein == pytest.approx(0.3, rel=1e-6)
-    assert found.covariance == 0
+    distances = distance(Moments(TRUE.mean + 0.3, TRUE.covariance), TRUE)
+    assert distances.wasserstein == pytest.approx(0.3, rel=1e-6)
+    assert distances.covariance == 0
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5, 1.0, 3.0])
 def test_scaled_functions_have_the_closed_form_distance(factor):
     # W² = tr((a C^½ - C^½)²) = (a - 1)² tr C, for covariances that commute
-    found = distance(Moments(TRUE.mean, factor**2 * TRUE.covariance), TRUE)
-    assert found.wasserstein == pytest.approx(abs(factor - 1) * np.sqrt(0.6), rel=1e-6, abs=1e-6)
-    assert found.covariance == pytest.approx(abs(factor**2 - 1))
+    distances = distance(Moments(TRUE.mean, factor**2 * TRUE.covariance), TRUE)
+    assert distances.wasserstein == pytest.approx(
+        abs(factor - 1) * np.sqrt(0.6), rel=1e-6, abs=1e-6
+    )
+    assert distances.covariance == pytest.approx(abs(factor**2 - 1))
 
 
 def test_sample_moments_converge_to_the_true_ones():
     rng = np.random.default_rng(0)
-    found = [
+    distances = [
         distance(Moments.of(rng.multivariate_normal(TRUE.mean, TRUE.covariance, count)), TRUE)
         for count in (100, 10_000)
     ]
-    assert found[1].covariance < 0.2 * found[0].covariance
-    assert found[1].wasserstein < 0.2 * found[0].wasserstein
+    assert distances[1].covariance < 0.2 * distances[0].covariance
+    assert distances[1].wasserstein < 0.2 * distances[0].wasserstein
 
 
 def test_half_width_of_gaussian_functions_is_their_standard_deviation():
@@ -52,6 +54,6 @@ def test_steepness_of_an_rbf_process_is_its_inverse_lengthscale():
     grid = np.linspace(-1, 1, 101)
     covariance = np.exp(-0.5 * (grid[:, None] - grid) ** 2 / 0.2**2) + 1e-10 * np.eye(101)
     functions = np.random.default_rng(1).multivariate_normal(7 * grid, covariance, size=800)
-    found = steepness(functions, spacing=0.02)
-    assert found == pytest.approx(1 / 0.2, rel=0.03)
-    assert steepness(3 * functions, spacing=0.02) == pytest.approx(found)
+    slopes = steepness(functions, spacing=0.02)
+    assert slopes == pytest.approx(1 / 0.2, rel=0.03)
+    assert steepness(3 * functions, spacing=0.02) == pytest.approx(slopes)

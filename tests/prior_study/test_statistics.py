@@ -34,13 +34,13 @@ def gaussian(architecture):
 
 
 def test_gaussian_weights_are_described_as_such(gaussian, architecture):
-    found = weight_statistics(gaussian + 7.0, architecture)
-    assert found.groups.tolist() == ["all", "W0", "W1", "W2"]
+    statistics = weight_statistics(gaussian + 7.0, architecture)
+    assert statistics.groups.tolist() == ["all", "W0", "W1", "W2"]
     variance = np.array(SCALES) ** 2
-    np.testing.assert_allclose(found.variance[1:], variance, rtol=0.15)
-    beta = found.beta[2]  # of the kernel with 900 weights
+    np.testing.assert_allclose(statistics.variance[1:], variance, rtol=0.15)
+    beta = statistics.beta[2]  # of the kernel with 900 weights
     assert beta == pytest.approx(2.0, abs=0.1)
-    assert len(found.singular_values) == K - 1
+    assert len(statistics.singular_values) == K - 1
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -15,9 +15,9 @@ def test_networks_follow_their_prior_and_multivariate_weights_more_than_isotropi
     assert variance[0] < variance[1] < variance[2]
     assert max(study.results[name].unexplained for name in "AD") < 0.05
     for name in "AB":
-        found = study.results[name].comparison
+        comparison = study.results[name].comparison
         for measure in ("wasserstein", "mean", "width"):
-            assert found.loc["low_rank", measure] < 0.5 * found.loc["isotropic", measure]
+            assert comparison.loc["low_rank", measure] < 0.5 * comparison.loc["isotropic", measure]
 
 
 def test_the_file_holds_plain_arrays_and_the_same_study(study, tmp_path):
@@ -63,7 +63,8 @@ def test_with_workers_only_their_first_networks_differ(study):
     members = 10  # of twenty, so that each of the first eight has its own worker
     config = replace(study.config, priors=("A",), members=members)
     plain, workers = (
-        pretrain("A", replace(config, optimiser=each)).weights for each in ("published", "workers")
+        pretrain("A", replace(config, optimiser=optimiser)).weights
+        for optimiser in ("published", "workers")
     )
     differ = (plain != workers).any(axis=1)
     assert np.flatnonzero(differ).tolist() == [*range(8)]
@@ -73,8 +74,10 @@ def test_with_workers_only_their_first_networks_differ(study):
 def test_workers_hardly_change_table_1():
     """As the page on the published code says."""
     both = (
-        pretrain("A", StudyConfig(priors=("A",), optimiser=each)).weights.var(axis=0, ddof=1).mean()
-        for each in ("published", "workers")
+        pretrain("A", StudyConfig(priors=("A",), optimiser=optimiser))
+        .weights.var(axis=0, ddof=1)
+        .mean()
+        for optimiser in ("published", "workers")
     )
     plain, workers = both
     assert workers == pytest.approx(plain, rel=0.03)

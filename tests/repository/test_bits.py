@@ -23,18 +23,21 @@ def expected():
 
 
 def test_pins_win_over_other_threads_and_kernels(expected):
-    case = Case("all at once", options=("--workers", "2"), given=OTHERS)
+    case = Case("all at once", options=("--workers", "2"), variables=OTHERS)
     assert run(case, PARTS) == expected
 
 
 def test_other_kernels_change_the_bits(expected):
-    given = {name: OTHERS[name] for name in ("OPENBLAS_CORETYPE", "MKL_CBWR")}
-    found = run(Case("without pins", given=given), ["algebra", "realisations"], dict)
-    assert {part for part in found if found[part] != expected[part]} == {"algebra", "realisations"}
+    pins = {name: OTHERS[name] for name in ("OPENBLAS_CORETYPE", "MKL_CBWR")}
+    hashes = run(Case("without pins", variables=pins), ["algebra", "realisations"], dict)
+    assert {task for task in hashes if hashes[task] != expected[task]} == {
+        "algebra",
+        "realisations",
+    }
 
 
 @pytest.mark.skipif(not shutil.which(EMULATOR), reason=MISSING)
 def test_an_emulated_processor_gives_the_same_bits(expected):
     parts = ["functions", "algebra", "realisations"]
-    found = run(Case("emulated", emulated="Haswell"), parts)
-    assert found == {part: expected[part] for part in parts}
+    hashes = run(Case("emulated", emulated="Haswell"), parts)
+    assert hashes == {task: expected[task] for task in parts}

@@ -14,7 +14,7 @@ from tests.repository.validators import validate
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 CODEMETA = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
-AUTHORS = [each["name"] for each in PROJECT["authors"]]
+AUTHORS = [author["name"] for author in PROJECT["authors"]]
 
 
 def test_version_title_licence_and_authors_are_those_of_the_package():
@@ -25,7 +25,7 @@ def test_version_title_licence_and_authors_are_those_of_the_package():
     assert CITATION["title"].startswith(f"{PROJECT['name']}: ")
     assert CITATION["version"] == PROJECT["version"]
     for listed in (CODEMETA["author"], CITATION["authors"]):
-        assert [each["name"] for each in listed] == AUTHORS
+        assert [author["name"] for author in listed] == AUTHORS
     (file,) = PROJECT["license-files"]
     text = (ROOT / file).read_text(encoding="utf-8")
     assert PROJECT["license"] == CITATION["license"]
@@ -35,12 +35,12 @@ def test_version_title_licence_and_authors_are_those_of_the_package():
 
 def test_all_name_the_same_paper():
     paper = CITATION["references"][0]
-    names = [each["family-names"] for each in paper["authors"]]
+    names = [author["family-names"] for author in paper["authors"]]
     reference = CODEMETA["referencePublication"]
     assert paper["title"] == reference["name"]
-    assert names == [each["familyName"] for each in reference["author"]]
+    assert names == [author["familyName"] for author in reference["author"]]
     article = yaml.safe_load((ROOT / "article" / "metadata.yaml").read_text(encoding="utf-8"))
-    assert [each["name"] for each in article["authors"]] == AUTHORS
+    assert [author["name"] for author in article["authors"]] == AUTHORS
     assert article["title"] == f"[Re] {paper['title']}"
     cited, key, *_ = article["replication"]
     assert all(name in cited["cite"] for name in [*names, paper["title"]])

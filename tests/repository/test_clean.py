@@ -105,9 +105,9 @@ def checkout(tmp_path):
 def run(root, **environment):
     """Run the program without the packages and return its lines."""
     command = [sys.executable, "-I", "-S", PROGRAM]
-    given = {**os.environ, **environment}
+    variables = {**os.environ, **environment}
     ended = subprocess.run(
-        command, cwd=root, env=given, check=True, capture_output=True, encoding="utf-8"
+        command, cwd=root, env=variables, check=True, capture_output=True, encoding="utf-8"
     )
     return ended.stdout.splitlines()
 
@@ -115,8 +115,8 @@ def run(root, **environment):
 @pytest.mark.skipif(not shutil.which("make"), reason="no make here")
 def test_make_clean_removes_what_runs_made_and_nothing_else(checkout):
     subprocess.run(["make", "-s", "clean"], cwd=checkout, check=True)
-    kept = {*COMMITTED, *FOREIGN, "Makefile", ".gitignore", PROGRAM, clean.LEDGER}
-    assert names_in(checkout) == kept
+    files_of_user = {*COMMITTED, *FOREIGN, "Makefile", ".gitignore", PROGRAM, clean.LEDGER}
+    assert names_in(checkout) == files_of_user
 
 
 def test_kept_files_are_named(checkout):
@@ -239,8 +239,8 @@ def test_pipes_and_foreign_files_with_names_of_a_dataset_are_kept(checkout):
     os.mkfifo(checkout / "data/my/train_beta/failures.csv")
     write(checkout, {"data/my/train_beta/provenance.json": "[]"})
     run(checkout)
-    kept = names_in(checkout / "data/my/train_beta")
-    assert {"failures.csv", "provenance.json", "dataset.csv"} <= kept
+    remaining = names_in(checkout / "data/my/train_beta")
+    assert {"failures.csv", "provenance.json", "dataset.csv"} <= remaining
 
 
 def test_names_of_any_bytes_are_removed_if_listed_and_kept_if_not(checkout):

@@ -6,7 +6,9 @@ import re
 import numpy as np
 import pytest
 import torch
+from botorch.acquisition import qLogExpectedImprovement
 from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
+from botorch.acquisition.objective import GenericMCObjective
 from botorch.models import ModelList
 from botorch.sampling import SobolQMCNormalSampler
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -60,8 +62,8 @@ def test_a_white_kernel_counts_noise_that_include_noise_counts_here(data):
     white = GaussianProcessRegressor(KERNEL + WhiteKernel(0.01), alpha=1e-12, optimizer=None)
     expected = white.fit(X, y).predict(new, return_std=True)[1]
     _, ours = both(data, 0.01, noise=0.1)
-    found = ours.predict(new, return_std=True, include_noise=True)[1]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    std = ours.predict(new, return_std=True, include_noise=True)[1]
+    np.testing.assert_allclose(std, expected, rtol=1e-5)
 
 
 def test_parameters_of_a_kernel_of_scikit_learn_stay_fixed(data):
@@ -91,6 +93,24 @@ def test_botorch_conditions_fantasises_and_lists_our_models(data):
     told = first.condition_on_observations(points[:1], torch.tensor([[9.0]], dtype=torch.double))
     assert told.posterior(points[:1]).mean.item() > first.posterior(points[:1]).mean.item() + 1.0
     assert qNegIntegratedPosteriorVariance(first, mc_points=points)(points[:1, None]).item() < 0.0
+
+
+def test_outputs_share_no_covariance_and_constrain_each_other_in_botorch(data):
+    X, y, new = data
+    both_outputs = np.column_stack([y, X.sum(axis=1)])
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.5, (0.3, 0.5)), n_outputs=2)
+    model = bnn.GPRegressor(prior, noise=0.1).fit(X, both_outputs)
+    assert not model.predict(new, return_cov=True)[1][:, 0, 1].any()
+    unconstrained, bound, void = (
+        qLogExpectedImprovement(
+            botorch_model(model),
+            best_f=0.5,
+            objective=GenericMCObjective(lambda samples, **_: samples[..., 0]),
+            constraints=[lambda samples, limit=limit: samples[..., 1] - limit],
+        )(torch.as_tensor(new[:1, None]))
+        for limit in (9.0, float(new[0].sum()), -9.0)
+    )
+    assert unconstrained > bound > void
 
 
 def test_a_kernel_of_scikit_learn_has_no_gradient_for_botorch(data):

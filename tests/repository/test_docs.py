@@ -21,7 +21,7 @@ SITE = ROOT / "build" / "docs"
 
 def public():
     """The classes and functions that the packages and their public modules export."""
-    found = {}
+    headings = {}
     for package in map(importlib.import_module, ("bnn", "fe_data")):
         for name in package.__all__:
             value = getattr(package, name)
@@ -36,8 +36,8 @@ def public():
                     if inspect.isroutine(v) or inspect.isclass(v)
                     if v.__module__.startswith(value.__name__)
                 }
-            found |= {n: v for n, v in members.items() if callable(v)}
-    return found
+            headings |= {n: v for n, v in members.items() if callable(v)}
+    return headings
 
 
 def test_the_reference_lists_each_public_name_once():
@@ -72,6 +72,19 @@ def test_a_page_links_the_sections_and_examples_that_use_a_name():
     assert "`Fit your own table <../../examples/README.html#fit-your-own-table>`__" in text
 
 
+def test_pages_link_the_notebooks_that_the_site_shows():
+    """The executed ones; `make docs` rejects links to others."""
+    shown = {ROOT / name for name in (*conf.NOTEBOOKS, *conf.TUTORIALS)}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("studies/*/README.md")]
+    linked = [
+        (page.parent / link).resolve()
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+\.ipynb)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(linked) > 8
+    assert [path for path in linked if path not in shown] == []
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (SITE / "objects.inv").exists(), reason="build/docs is not there: make docs writes it"
@@ -99,9 +112,9 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
 
 def is_restricted(text: str) -> bool:
     """Whether a page has one content security policy, above all that it loads or runs."""
-    found = [match.start() for match in re.finditer("http-equiv=.Content-Security-Policy", text)]
+    policies = [match.start() for match in re.finditer("http-equiv=.Content-Security-Policy", text)]
     loads = re.search(r"<(?:script|style|link|img|body)\b", text)
-    return len(found) == 1 and loads is not None and found[0] < loads.start()
+    return len(policies) == 1 and loads is not None and policies[0] < loads.start()
 
 
 def test_the_policy_of_a_page_allows_no_address():
@@ -135,24 +148,24 @@ def test_copied_pages_of_a_run_are_restricted(tmp_path, monkeypatch, run):
 
 def dead_links(texts: dict[Path, str]) -> list[str]:
     """Links from a page of the reference whose page or section is missing."""
-    found = []
+    faults = []
     for page, text in texts.items():
         if page.parent.name != "api":
             continue
         for name, section in re.findall(r'href="([^":#]+\.html)#?([^"]*)"', text):
             target = texts.get((page.parent / name).resolve(), "")
             if not target or (section and f'id="{section}"' not in target):
-                found.append(f"{page.name}: {name}#{section}")
-    return found
+                faults.append(f"{page.name}: {name}#{section}")
+    return faults
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
 def test_a_committed_executed_notebook_links_every_picture_of_its_run(path):
     folder = results_folder(path.stem, REFERENCE.name)
     executed = folder / "notebooks" / path.name
-    found = nbformat.read(executed, as_version=4)
-    nbformat.validate(found)
-    outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
+    notebook = nbformat.read(executed, as_version=4)
+    nbformat.validate(notebook)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     texts = [output.get("data", {}).get("text/markdown", "") for output in outputs]
     linked = re.findall(r"\]\((.+)\)", "\n".join(texts))
     metrics = json.loads((folder / f"{path.stem}.json").read_text(encoding="utf-8"))

@@ -23,9 +23,9 @@ def test_the_other_debian_gets_the_packages_of_this_repository_that_its_tests_im
 
 
 def test_the_scripts_of_the_guide_are_run_with_another_number_of_jobs():
-    found = slurm.scripts(4)
-    assert set(found) == {"array.sh", "send.sh", "dask_rves.py"}
-    assert "--array=1-4 " in found["array.sh"]
-    assert '"$SLURM_ARRAY_TASK_ID/4"' in found["array.sh"]
-    assert "minimum_jobs=4, maximum_jobs=4" in found["dask_rves.py"]
-    assert not any(slurm.JOBS_OF_GUIDE in code for code in found.values())
+    scripts = slurm.scripts(4)
+    assert set(scripts) == {"array.sh", "send.sh", "dask_rves.py"}
+    assert "--array=1-4 " in scripts["array.sh"]
+    assert '"$SLURM_ARRAY_TASK_ID/4"' in scripts["array.sh"]
+    assert "minimum_jobs=4, maximum_jobs=4" in scripts["dask_rves.py"]
+    assert not any(slurm.JOBS_OF_GUIDE in code for code in scripts.values())

@@ -34,8 +34,8 @@ def run(monkeypatch, capsys, tmp_path):
         assert picture.read_bytes().startswith(PNG)
         said = capsys.readouterr().out
         if not set(arguments) & {"--train", "--data", "--no-fe2"}:
-            kept = (GALLERY / f"{name}.txt").read_text(encoding="utf-8")
-            assert skeleton(said) == skeleton(kept.replace(f"{name}.xdmf", "picture.xdmf"))
+            printed_text = (GALLERY / f"{name}.txt").read_text(encoding="utf-8")
+            assert skeleton(said) == skeleton(printed_text.replace(f"{name}.xdmf", "picture.xdmf"))
         return said
 
     yield run_script
@@ -162,14 +162,14 @@ def test_a_cyclic_path_ends_in_a_loop_and_its_fields_in_a_file(run, tmp_path):
     assert (tmp_path / "picture.xdmf").exists()
 
 
-def strengths(found):
+def strengths(text):
     """Tension, compression and shear, with fibres and without."""
-    parts = found[:3], found[3:]
+    parts = text[:3], text[3:]
     return all(compression > 1.2 * tension > 1.2 * shear for tension, compression, shear in parts)
 
 
 # The command, what it prints, and what is true of the numbers in it.
-FOUND = [
+CHECKS = [
     (  # Stiffness is sensitive to the fibres and not to hardening.
         "sensitivity --points 128",
         r"E_eff_GPa: .* vf (.*) \(.*E_f_GPa (.*) \(.*b_m_MPa (.*) \(.*c_m (.*) \(",
@@ -203,7 +203,7 @@ FOUND = [
     (  # Three sets of paths: percent inside the band, error
         "paths --paths 40",
         3 * r"[\s\S]*?(\d+) % inside the band, error (\S+) of",
-        lambda *found: min(found[::2]) >= 85 and max(found[1::2]) < 2e-3,
+        lambda *numbers: min(numbers[::2]) >= 85 and max(numbers[1::2]) < 2e-3,
     ),
     (  # The last iterations of Newton's method are quadratic; members agree within a few %.
         "cyclic_plate --members 3 --steps 3 --paths 40 --no-fe2",
@@ -219,7 +219,7 @@ FOUND = [
             for name in ("v_f = 0.4", "resin")
             for test in ("tension", "compression", "shear")
         ),
-        lambda *found: strengths(found),
+        lambda *numbers: strengths(numbers),
     ),
     (  # Mean stresses are in equilibrium at a fibre fraction of one half.
         "cooling --fibres 8 --kelvin 50",
@@ -234,9 +234,9 @@ FOUND = [
     (  # Glass, carbon and boron
         "categories --fibres 2 --rves 6",
         3 * r"[\s\S]*?E_T_GPa ([\d.]+) ± ([\d.]+)",
-        lambda *found: (
-            3.35 < found[2] < found[0] < found[4] < 15
-            and 0 < min(found[1::2]) <= max(found[1::2]) < 2
+        lambda *moduli: (
+            3.35 < moduli[2] < moduli[0] < moduli[4] < 15
+            and 0 < min(moduli[1::2]) <= max(moduli[1::2]) < 2
         ),
     ),
 ]
@@ -248,8 +248,8 @@ FOUND = [
 @pytest.mark.parametrize(
     ("command", "pattern", "holds"),
     [
-        pytest.param(*each, id=each[0], marks=() if "carbon" in each[0] else pytest.mark.slow)
-        for each in FOUND
+        pytest.param(*check, id=check[0], marks=() if "carbon" in check[0] else pytest.mark.slow)
+        for check in CHECKS
     ],
 )
 def test_the_numbers_of_an_example_are_as_mechanics_and_statistics_say(

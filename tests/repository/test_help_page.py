@@ -49,6 +49,22 @@ def test_the_page_explains_every_public_warning():
     assert [name for name in names if f"`{name}`" not in TEXT] == []
 
 
+def test_quoted_messages_are_those_of_the_packages():
+    """Texts in code in the first column: messages with gaps, or names. Python's are left out."""
+    sources = [path for top in ("bnn", "fe_data") for path in (ROOT / top).rglob("*.py")]
+    texts = "".join(path.read_text(encoding="utf-8") for path in sources)
+    texts = re.sub(r'"\s*\n\s*f?"', "", texts)  # literals over several lines
+    texts = texts.replace("{_FAR_STRAIN:g}", "1.5")
+    symptoms = [line.split("|")[1] for line in TEXT.splitlines() if line.count("|") > 3]
+    quoted = [words for cell in symptoms for words in re.findall(r"`([^`]+)`", cell)]
+    quoted = [words for words in quoted if len(words) > 11]
+    missing = {
+        words for words in quoted if not all(piece.strip() in texts for piece in words.split("…"))
+    }
+    assert len(quoted) > 20
+    assert missing == {"No module named 'dolfinx'", "No module named", "MaterialPoint.respond"}
+
+
 def test_an_error_keeps_its_text_and_ends_its_traceback_with_the_section(capsys):
     error = fe_data.MeshError("gmsh could not mesh the RVE")
     assert str(error) == "gmsh could not mesh the RVE"

@@ -37,17 +37,19 @@ def weights(name: str) -> np.ndarray:
 
 def outputs(name: str, X: np.ndarray) -> np.ndarray:
     """What every network of an ensemble says at X (n, n_in), (K, n, n_out)."""
-    own = {key: np.array(value) for key, value in MODEL["ensembles"][name].items()}
+    arrays = {key: np.array(value) for key, value in MODEL["ensembles"][name].items()}
     network = bnn.MLP(tuple(MODEL["widths"]), "silu")
-    scaled = (X - own["in_centre"]) / own["in_half"]
-    found = network.forward(weights(name).astype(float), scaled)
-    return own["out_centre"] + own["out_half"] * np.asarray(found)
+    scaled = (X - arrays["in_centre"]) / arrays["in_half"]
+    outputs_of_network = network.forward(weights(name).astype(float), scaled)
+    return arrays["out_centre"] + arrays["out_half"] * np.asarray(outputs_of_network)
 
 
-def close(found, expected) -> bool:
+def close(computed, expected) -> bool:
     """Equal to 1e-6 of the largest number of each output."""
     expected = np.asarray(expected)
-    return bool(np.all(np.abs(np.asarray(found) - expected) <= 1e-6 * np.abs(expected).max(axis=0)))
+    return bool(
+        np.all(np.abs(np.asarray(computed) - expected) <= 1e-6 * np.abs(expected).max(axis=0))
+    )
 
 
 def check_answer(answer):
@@ -61,7 +63,7 @@ def check_answer(answer):
         rows = outputs(name, X)
         curves = components.inverse_transform(rows[:, :, n:])
         scatter = curve["vectors"].T ** 2 @ noise[n:] ** 2 + curve["rest"]
-        for part, values, variance in (
+        for quantity, values, variance in (
             ("properties", rows[:, :, :n], noise[:n] ** 2),
             ("curve", curves, scatter),
         ):
@@ -69,7 +71,11 @@ def check_answer(answer):
             std = values.std(axis=0, ddof=1)
             expected = {"mean": mean, "std": std, "total": np.hypot(std, variance**0.5)}
             for moment, numbers in expected.items():
-                assert close([each[part][moment] for each in said], numbers), (name, part, moment)
+                assert close([moments[quantity][moment] for moments in said], numbers), (
+                    name,
+                    quantity,
+                    moment,
+                )
     prior = bnn.GaussianProcessPrior(
         bnn.LinearMean([PRIOR["slope"]]), bnn.RBF(PRIOR["variance"], PRIOR["lengthscale"])
     )
@@ -95,9 +101,9 @@ def test_the_page_computes_what_python_does_in_node():
 def test_the_saved_networks_predict_what_the_ensembles_did():
     X = np.array(MODEL["check"]["X"])
     for name in MODEL["ensembles"]:
-        found = outputs(name, X)
-        assert close(found.mean(axis=0), MODEL["check"][name]["mean"])
-        assert close(found.std(axis=0, ddof=1), MODEL["check"][name]["std"])
+        output = outputs(name, X)
+        assert close(output.mean(axis=0), MODEL["check"][name]["mean"])
+        assert close(output.std(axis=0, ddof=1), MODEL["check"][name]["std"])
 
 
 def test_rves_and_ranges_are_those_of_the_tables():
@@ -105,7 +111,7 @@ def test_rves_and_ranges_are_those_of_the_tables():
 
     assert MODEL["rves"] == shown_rves()
     rves = fe_data.load_table(ROOT / "fe_data" / "datasets" / "train_beta.csv")
-    learnt = [each["learnt"] for each in MODEL["inputs"]]
+    learnt = [input_row["learnt"] for input_row in MODEL["inputs"]]
     assert np.array_equal(learnt, np.transpose([rves.inputs.min(0), rves.inputs.max(0)]))
 
 
@@ -114,15 +120,15 @@ def test_anchored_networks_are_nearer_to_rves_outside_the_training_range():
     rves = [rve for rve in MODEL["rves"] if not rve["learnt"]]
     X = np.array([rve["inputs"] for rve in rves])
     truth = np.array([rve["outputs"] for rve in rves])
-    low, high = np.transpose([each["learnt"] for each in MODEL["inputs"]])
+    low, high = np.transpose([input_row["learnt"] for input_row in MODEL["inputs"]])
     outside = np.any((low > X) | (high < X), axis=1)
     noise = np.array(MODEL["noise"])[: truth.shape[1]]
     errors = {}
     held = {}
     for name in MODEL["ensembles"]:
-        found = outputs(name, X)[:, :, : truth.shape[1]]
-        off = found.mean(axis=0) - truth
-        total = np.hypot(found.std(axis=0, ddof=1), noise)
+        predicted = outputs(name, X)[:, :, : truth.shape[1]]
+        off = predicted.mean(axis=0) - truth
+        total = np.hypot(predicted.std(axis=0, ddof=1), noise)
         for place, chosen in (("inside", ~outside), ("outside", outside)):
             error = np.sqrt(np.square(off[chosen]).mean(axis=0)) / truth.std(axis=0)
             errors[name, place] = error

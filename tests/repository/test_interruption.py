@@ -81,8 +81,8 @@ def test_make_quick_ends_right_after_interruptions_at_random_moments(tmp_path):
     usual = time.monotonic() - start
     expected = results(folder)
     assert "index.html" in expected[2]
-    for part in ("data/quick", "figures/quick", ".doit"):
-        shutil.rmtree(folder / part)
+    for written in ("data/quick", "figures/quick", ".doit"):
+        shutil.rmtree(folder / written)
     draw = random.Random(1)  # once early and once late
     for how in (signal.SIGINT, signal.SIGKILL):
         assert make_quick(folder, draw.uniform(0.0, usual), how) in (None, 0)

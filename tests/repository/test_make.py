@@ -31,10 +31,10 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
     )
     values = dict.fromkeys(("PROFILE", "DATA", "SEED", "JOBS", "NAME"), LITERAL)
     values["ARGS"] = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
-    given = values if by == "environment" else {}
-    words = [] if given else [f"{name}={value}" for name, value in values.items()]
+    variables = values if by == "environment" else {}
+    words = [] if variables else [f"{name}={value}" for name, value in values.items()]
     command = ["make", "-s", "test-environment", *words]
-    subprocess.run(command, cwd=tmp_path, env={**os.environ, **given}, check=True)
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **variables}, check=True)
     assert not {"expanded", "executed"} & {path.name for path in tmp_path.iterdir()}
     (name, *others), environment = json.loads((tmp_path / "given").read_text(encoding="utf-8"))
     assert {name: environment[name] for name in values} == values

@@ -58,12 +58,12 @@ def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     cells = [{"cell_type": "markdown", "source": text.splitlines(True)} for text in CELLS]
     cells.append({"cell_type": "code", "source": "# " + "word " * 20})
     (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    found = prose.check(tmp_path, tmp_path / "rules.toml")
+    faults = prose.check(tmp_path, tmp_path / "rules.toml")
     files = ["page.md"] * 3 + ["table.md"] + ["cells.ipynb"] * 3 + ["module.py"]
-    assert [each.split(":")[0] for each in found] == files
+    assert [message.split(":")[0] for message in faults] == files
     parts = "of 7 words|reference| words, at|of 7 words|reference|of 10 words|of 10 words|reference"
-    for fault, part in zip(found, parts.split("|"), strict=True):
-        assert part in fault
+    for fault, expected_words in zip(faults, parts.split("|"), strict=True):
+        assert expected_words in fault
 
 
 VAGUE = """import found

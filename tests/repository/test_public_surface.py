@@ -22,22 +22,22 @@ def functions_of(value, name):
 
 def public_callables():
     """Name and object of each function, class and method that a package exports."""
-    found = {}
+    surface = {}
     for package in map(importlib.import_module, PACKAGES):
         names = [(f"{package.__name__}.{name}", getattr(package, name)) for name in package.__all__]
         for name, value in names:
             members = {name: value}
             if isinstance(value, ModuleType):
-                own = {key: member for key, member in vars(value).items() if key[0] != "_"}
+                public = {key: member for key, member in vars(value).items() if key[0] != "_"}
                 members = {
                     f"{name}.{key}": member
-                    for key, member in own.items()
+                    for key, member in public.items()
                     if getattr(member, "__module__", "").startswith(value.__name__)
                 }
             for key, member in members.items():
                 if callable(member):
-                    found.update(functions_of(member, key))
-    return found
+                    surface.update(functions_of(member, key))
+    return surface
 
 
 def undocumented(value):

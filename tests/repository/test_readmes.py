@@ -63,9 +63,9 @@ def commands(path: Path) -> list[str]:
     lines = [line for block in shell for line in block.replace("\\\n", "").splitlines()]
     outside = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     spans = [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", outside)]
-    found = [re.sub(r"\s+#.*", "", line).strip() for line in lines]
-    found += [span for span in spans if START.match(span) and " " in span]
-    return [" ".join(line.split()) for line in found if START.match(line)]
+    lines_of_code = [re.sub(r"\s+#.*", "", line).strip() for line in lines]
+    lines_of_code += [span for span in spans if START.match(span) and " " in span]
+    return [" ".join(line.split()) for line in lines_of_code if START.match(line)]
 
 
 ALL = sorted({command for path in READMES for command in commands(path)})
@@ -90,8 +90,10 @@ def options_of(command: str) -> list[str]:
 def test_files_and_names_that_a_page_mentions_exist(page):
     """A path may leave out the folders that lead to it; scripts to copy are no files."""
     text = page.read_text(encoding="utf-8")
-    found = (path for pattern in MENTIONED for path in re.findall(pattern, text))
-    paths = {re.sub(r"^(\.\./)+", "", path).rstrip("/") for path in found} - set(scripts(jobs=1))
+    mentioned = (path for pattern in MENTIONED for path in re.findall(pattern, text))
+    paths = {re.sub(r"^(\.\./)+", "", path).rstrip("/") for path in mentioned} - set(
+        scripts(jobs=1)
+    )
     assert {p for p in paths if not any(file.match(p) for file in FILES)} == set()
     for name in re.findall(r"`((?:bnn|fe_data|figures|prior_study)(?:\.\w+)+)[`(]", text):
         pkgutil.resolve_name(name)
@@ -143,12 +145,14 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
 def test_the_python_of_the_readmes_runs_and_prints_what_stands_below_it(capsys):
     """Numbers are those of a mesh and of a search: their last digits are another machine's."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.S)
-    assert ["import bnn" in code for code, _ in found] == [True, False]
-    for code, printed in found:
+    blocks = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.S)
+    assert ["import bnn" in code for code, _ in blocks] == [True, False]
+    for code, printed in blocks:
         exec(compile(code, "README.md", "exec"), {})
         said = capsys.readouterr().out
-        numbers = [[float(n) for n in re.findall(NUMBER, each)] for each in (said, printed)]
+        numbers = [
+            [float(n) for n in re.findall(NUMBER, text_block)] for text_block in (said, printed)
+        ]
         assert re.sub(NUMBER, "", said) == re.sub(NUMBER, "", printed)
         assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.1)
     text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
@@ -202,19 +206,19 @@ def test_the_python_of_an_own_composite_runs_and_prints_the_lines_of_the_page(
     monkeypatch.chdir(tmp_path)
     page = ROOT / "docs" / "own_composite.md"
     code = pictures.page_code(page)
-    for part, smaller in SMALLER.items():
-        assert part in code
-        code = code.replace(part, smaller)
+    for old, smaller in SMALLER.items():
+        assert old in code
+        code = code.replace(old, smaller)
     names = {}
     exec(compile(code, "own_composite.md", "exec"), names)
     text = page.read_text(encoding="utf-8")
     printed = "".join(re.findall(r"```python\n[^`]*```\n\n```\n(.*?)```", text, re.S))
-    kept, said = (
-        {re.sub(NUMBER, "#", line) for line in each.splitlines()}
-        for each in (printed, capsys.readouterr().out)
+    quoted, said = (
+        {re.sub(NUMBER, "#", line) for line in output.splitlines()}
+        for output in (printed, capsys.readouterr().out)
     )
-    assert said == kept
-    assert len(kept) == 4
+    assert said == quoted
+    assert len(quoted) == 4
     # Nine RVEs of eight fibres were learnt, which carry about 125 MPa.
     assert np.sqrt(np.mean(names["error"] ** 2)) < 10.0
     assert (np.diff(names["check"]) > 0.0).all()
@@ -246,8 +250,8 @@ def test_the_array_job_of_fe_data_makes_the_table(tmp_path, head, others, option
         f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL} {options}'
     )
     for number, script in ((2, job), (1, job), (0, whole)):
-        given = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
-        environment = {**os.environ, **given, "SLURM_ARRAY_TASK_ID": str(number)}
+        variables = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, **variables, "SLURM_ARRAY_TASK_ID": str(number)}
         subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
     tables = [(tmp_path / name / "dataset.csv").read_bytes() for name in ("rves", "whole")]
     assert tables[0] == tables[1]

@@ -278,17 +278,20 @@ TORCH_FILES = [
 ]
 CASES = [
     *(("tiny", "1.0", *case) for case in FILES),
-    *(pytest.param("torch", *case, marks=pytest.mark.slow) for case in TORCH_FILES),
+    *(("torch", *case) for case in TORCH_FILES),
 ]
-ROUTES = [
-    "conda",
-    pytest.param("active", marks=pytest.mark.slow),  # the same function as conda's
-    "apt",
+# Each starts pip: the function of an active environment is conda's, and one refusal is apt's own.
+FAST = [("conda", case) for case in CASES[: len(FILES)]] + [("apt", CASES[1])]
+INSTALLED = [
+    pytest.param(route, *case, marks=() if (route, case) in FAST else pytest.mark.slow)
+    for route in ("conda", "active", "apt")
+    for case in CASES
 ]
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize(("name", "version", "kind", "listed", "refusal", "refusal_of_apt"), CASES)
+@pytest.mark.parametrize(
+    ("route", "name", "version", "kind", "listed", "refusal", "refusal_of_apt"), INSTALLED
+)
 def test_only_wheels_with_a_listed_hash_are_installed(
     sandbox, bare_python, route, name, version, kind, listed, refusal, refusal_of_apt
 ):

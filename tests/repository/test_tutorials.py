@@ -34,6 +34,17 @@ PRINTED = [
             and p_wrong < 0.05 < p
         ),
     ),
+    (
+        "from_fibres_to_a_ply",
+        r"([\d.]+) fibres, volume fraction ([\d.]+)\nat 1 %: ([\d.]+) MPa\n"
+        r"E_T ([\d.]+) GPa instead of ([\d.]+) GPa\ninside the 95 % band: ([\d.]+) of 12 values",
+        # The curve bends: its end is below that of an elastic ply, 10 MPa for each GPa.
+        lambda count, vf, stress, stiffer, shipped, inside: (
+            (count, vf) == (12, 0.5)
+            and 5 * shipped < stress < 10 * shipped < 10 * stiffer
+            and inside > 0.9
+        ),
+    ),
 ]
 
 
@@ -71,7 +82,7 @@ def test_the_site_executes_the_tutorials_and_lists_them_behind_the_start():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "printed", "holds"), PRINTED, ids=["table", "knowledge"])
+@pytest.mark.parametrize(("name", "printed", "holds"), PRINTED, ids=["table", "knowledge", "ply"])
 def test_numbers_of_a_tutorial_are_as_its_words_say(
     name, printed, holds, tmp_path, monkeypatch, capsys
 ):

@@ -18,8 +18,8 @@ def test_a_file_for_conda_is_what_the_command_writes(path):
 def test_every_declared_package_is_pinned_to_a_version_that_is_allowed():
     pins = versions.pinned_versions()
     for name, bound in versions.declared(*EXTRAS).items():
-        lowest = [int(part) for part in bound.removeprefix(">=").split(".")]
-        pinned = [int(part) for part in re.findall(r"\d+", pins[name])]
+        lowest = [int(number) for number in bound.removeprefix(">=").split(".")]
+        pinned = [int(number) for number in re.findall(r"\d+", pins[name])]
         assert pinned >= lowest, name
 
 

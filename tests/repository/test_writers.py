@@ -168,16 +168,18 @@ def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_r
     assert sorted(other) == (names if xdmf else names[2:])
     write_rve("first")
     begun = (json.dumps({"status": "running", **BEGUN, "history": {}}, indent=1) + "\n").encode()
-    found = set()
+    states = set()
     for _ in killed_at_each_step(lambda: write_rve("other", xdmf)):
         left = {name: content for name, content in contents(tmp_path).items() if name[0] != "."}
         assert {"result.json"} <= {*left} <= {*first}
         whole = [first, other, {"result.json": begun}]
-        assert all(content in [each.get(name) for each in whole] for name, content in left.items())
-        found.add(b"".join(left.values()))
+        assert all(
+            content in [state.get(name) for state in whole] for name, content in left.items()
+        )
+        states.add(b"".join(left.values()))
         rve_folder._require_own_folder(tmp_path)
         for path in tmp_path.iterdir():
             path.unlink()
         write_rve("first")
-    assert b"".join(first.values()) in found
-    assert b"".join(other.values()) in found
+    assert b"".join(first.values()) in states
+    assert b"".join(other.values()) in states

@@ -70,9 +70,9 @@ ENVIRONMENT = "name: composite-bnn\nchannels: [conda-forge, nodefaults]\ndepende
 
 def name_of(requirement: str) -> str:
     """Return the name of a package in a requirement such as numpy>=1.26."""
-    found = re.match(r"[\w.-]+", requirement)
-    assert found, requirement
-    return found[0]
+    name_part = re.match(r"[\w.-]+", requirement)
+    assert name_part, requirement
+    return name_part[0]
 
 
 def declared(*extras: str) -> dict[str, str]:
@@ -147,8 +147,8 @@ def derived() -> dict[Path, str]:
 def pins() -> list[str]:
     """Return name==version of each package that is pinned anywhere, but PyTorch."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in LISTS_OF_PINS)
-    found = set(re.findall(r"(?m)^[\w.-]+==[^\s;]+", text))
-    return sorted((pin for pin in found if not pin.startswith(f"{PYTORCH}==")), key=str.lower)
+    names = set(re.findall(r"(?m)^[\w.-]+==[^\s;]+", text))
+    return sorted((pin for pin in names if not pin.startswith(f"{PYTORCH}==")), key=str.lower)
 
 
 def compiled(requirement: str, *options: str) -> str:
@@ -189,9 +189,9 @@ def write(path: Path, lines: Iterable[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hashes", action="store_true", help="ask the package index for hashes")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     for file, content in derived().items():
         file.write_text(content, encoding="utf-8")
-    if given.hashes:
+    if arguments.hashes:
         write(HASHES, map(with_hashes, pins()))
         write(PYTORCH_HASHES, map(with_hashes, pytorch_pins()))

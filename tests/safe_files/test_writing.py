@@ -21,7 +21,7 @@ def path(tmp_path):
 
 
 def contents(folder):
-    return {each: each.read_bytes() for each in folder.iterdir()}
+    return {file: file.read_bytes() for file in folder.iterdir()}
 
 
 def test_on_a_full_disk_the_earlier_file_stays(path):
@@ -32,11 +32,11 @@ def test_on_a_full_disk_the_earlier_file_stays(path):
 
 
 def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(path):
-    found = set()
+    states = set()
     for _ in killed_at_each_step(lambda: writing.write_atomic(path, NEW, None)):
-        found.add(path.read_bytes())
+        states.add(path.read_bytes())
         path.write_bytes(OLD)
-    assert found == {OLD, NEW}
+    assert states == {OLD, NEW}
 
 
 def test_content_and_name_are_on_the_disk_at_the_end(path, monkeypatch):
@@ -88,15 +88,15 @@ def test_a_link_is_replaced_and_its_file_stays(path):
         assert contents(path.parent) == {link: NEW, path: OLD}
 
 
-@pytest.mark.parametrize(("content", "own"), [(b"our table", True), (b"", True), (b"a", False)])
-def test_a_file_that_begins_otherwise_stays(path, content, own):
+@pytest.mark.parametrize(("content", "is_ours"), [(b"our table", True), (b"", True), (b"a", False)])
+def test_a_file_that_begins_otherwise_stays(path, content, is_ours):
     path.write_bytes(content)
-    if own:
+    if is_ours:
         writing.write_atomic(path, NEW, b"our (table|list)")
     else:
         with pytest.raises(FileExistsError, match="has another format: move it"):
             writing.write_atomic(path, NEW, b"our (table|list)")
-    assert path.read_bytes() == (NEW if own else content)
+    assert path.read_bytes() == (NEW if is_ours else content)
 
 
 @pytest.mark.parametrize("kind", UNUSUAL)

@@ -28,15 +28,17 @@ def test_ablation():
     it = metrics("04c_ablation")
     rows = it.rows.outd
     gains = [
-        as_interval(rows[f"vanilla_{each}"].rmse) - as_interval(rows[f"anchored_{each}"].rmse)
-        for each in ("bootstrap_bounds", "likelihood_data")
+        as_interval(rows[f"vanilla_{method}"].rmse) - as_interval(rows[f"anchored_{method}"].rmse)
+        for method in ("bootstrap_bounds", "likelihood_data")
     ]
     assert gains[1].sign == 1
     quoted(ABLATION, "anchoring still gains", *(written(gain, 3) for gain in gains))
     priors = it.found.priors
-    rmse = [priors[each].rmse for each in ("published", "theta_reversed")]
-    quoted(ABLATION, "it is the mean of the prior", *(written(each, 3) for each in rmse))
-    others = [abs(priors[each].rmse.mean - rmse[0].mean) for each in priors if "theta" not in each]
+    rmse = [priors[method].rmse for method in ("published", "theta_reversed")]
+    quoted(ABLATION, "it is the mean of the prior", *(written(method, 3) for method in rmse))
+    others = [
+        abs(priors[method].rmse.mean - rmse[0].mean) for method in priors if "theta" not in method
+    ]
     assert priors.theta_zero.rmse.mean - rmse[0].mean > max(others)
     starts = it.found.starts
     assert starts.mean_alone.rmse.mean < starts.spread_alone.rmse.mean
@@ -44,22 +46,22 @@ def test_ablation():
 
 def test_chosen_prior():
     it = metrics("05_other_methods")
-    found, exact = it.subsets.outd, it.exact.outd
-    rmse = [written(exact[each].rmse, 3) for each in ("exact", "exact_evidence")]
-    dropped = f"{len(found.recovered)} of the {len(found.left_out)} inputs"
+    scores, exact = it.subsets.outd, it.exact.outd
+    rmse = [written(exact[method].rmse, 3) for method in ("exact", "exact_evidence")]
+    dropped = f"{len(scores.recovered)} of the {len(scores.left_out)} inputs"
     quoted(METHODS, "in the full run, the evidence drops", dropped, *rmse)
 
 
 def test_reach_of_function_space():
     rows = metrics("05_other_methods").rows.outd
     methods = {"function_evidence": 4, "sampled_evidence": 3, "low_rank": 3}
-    off = [f"{rows[each].mean_to_exact.mean:.{digits}f}" for each, digits in methods.items()]
+    off = [f"{rows[method].mean_to_exact.mean:.{digits}f}" for method, digits in methods.items()]
     quoted(METHODS, "its mean differs from the exact mean", *off)
 
 
 def test_parts_of_the_published_method():
     it = metrics("05_other_methods")
-    rmse = [written(it.rows.outd[each].rmse, 3) for each in ("vanilla", "none")]
+    rmse = [written(it.rows.outd[method].rmse, 3) for method in ("vanilla", "none")]
     quoted(METHODS, "the pre-trained initial weights lower the RMSE", *rmse)
     change = as_interval(it.differences_from_published.outd.none.rmse)
     assert abs(change.mean) + change.margin < 0.001
@@ -108,7 +110,7 @@ def test_noise_by_input():
 def test_ensembles():
     rows = metrics("06_prior_knowledge").ensembles.outd
     inside = [
-        f"{100 * rows[each].reference_coverage.mean:.0f} %" for each in ("vanilla", "low_rank")
+        f"{100 * rows[method].reference_coverage.mean:.0f} %" for method in ("vanilla", "low_rank")
     ]
     quoted(KNOWLEDGE, "contain 86 % of the reference means", *inside)
 
@@ -116,26 +118,28 @@ def test_ensembles():
 def test_curves():
     curve = metrics("06_prior_knowledge").curve
     names = ("50 RVEs, in distribution", "50 RVEs, out of distribution", "scatter")
-    numbers = [f"{100 * curve[each][-1]:.2f} %" for each in names]
+    numbers = [f"{100 * curve[method][-1]:.2f} %" for method in names]
     quoted(KNOWLEDGE, "the error at the final strain", *numbers)
 
 
 def test_selected():
     it = metrics("07_active_learning")
     quoted(SELECTED, "35 RVEs selected for the whole box are as accurate", it.cells.chosen.rmse)
-    known = it.known
-    std = known.chosen_for_worst["35"].worst_std.mean, known.hypercube["100"].worst_std.mean
+    at_known = it.known
+    std = at_known.chosen_for_worst["35"].worst_std.mean, at_known.hypercube["100"].worst_std.mean
     quoted(
         SELECTED,
         "In the tenth of the inputs where it is largest",
-        *(written(each, 4) for each in std),
+        *(written(value, 4) for value in std),
     )
 
 
 def test_strain_paths():
     it = metrics("08_strain_paths")
     alone = it.mean_fields_alone
-    fields = [written(1000 * alone[f"reference_{each}"], 2) for each in ("random", "cycles")]
+    fields = [
+        written(1000 * alone[f"reference_{reference}"], 2) for reference in ("random", "cycles")
+    ]
     quoted(PATHS, "thousandths of the variance of the stress", *fields)
     learnt = it.rows.reference_cycles["100"]
     error = written(1000 * learnt.error.mean, 2)

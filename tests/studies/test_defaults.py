@@ -34,12 +34,12 @@ def test_scores_of_the_logarithm_are_those_of_a_log_normal_density(tmp_path, mon
     (tmp_path / "made").mkdir()
     np.savetxt(tmp_path / "made" / "data.csv", rows, delimiter=",", header="a,y", comments="")
     (tmp_path / "made" / "standard.json").write_text(json.dumps([[*range(20)]]))
-    found = logarithm(tmp_path, public.problems(tmp_path)[0], 0)["log y"]
+    normal_of_logarithm = logarithm(tmp_path, public.problems(tmp_path)[0], 0)["log y"]
     train, test = rows[20:, 1], rows[:20, 1]
     normal = stats.norm(train.mean(), 0.5 * train.std())
     logs = np.log(train)
     other = stats.lognorm(0.5 * logs.std(), scale=np.exp(logs.mean()))
     gain = np.mean(other.logpdf(test) - normal.logpdf(test))
-    assert found["log-likelihood"] == pytest.approx(gain)
-    rmse = [np.sqrt(np.mean((test - each.mean()) ** 2)) for each in (normal, other)]
-    assert found["RMSE"] == pytest.approx(rmse[1] - rmse[0])
+    assert normal_of_logarithm["log-likelihood"] == pytest.approx(gain)
+    rmse = [np.sqrt(np.mean((test - predictive.mean()) ** 2)) for predictive in (normal, other)]
+    assert normal_of_logarithm["RMSE"] == pytest.approx(rmse[1] - rmse[0])

@@ -113,7 +113,7 @@ def test_published_inputs_are_simulated_six_times(simulated, tmp_path):
 
 def test_further_datasets_are_simulated_with_their_seeds(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(simulation, "simulate", lambda *given: calls.append(given) or 0)
+    monkeypatch.setattr(simulation, "simulate", lambda *arguments: calls.append(arguments) or 0)
     folders = simulation.simulate_further(tmp_path, 2)
     assert [call[2] for call in calls] == [36, 60]
     assert calls[0][1] == {"test_uniform": (1200,), "train_beta": (1200,)}

@@ -13,7 +13,7 @@ def test_rves(tmp_path, capsys):
     printed = capsys.readouterr().out
     coarse, fine = re.findall(r"^(?:coarse|fine): ([0-9.]+) s for one RVE$", printed, re.MULTILINE)
     assert float(coarse) < float(fine)
-    found = re.findall(r"^(.*): error ([0-9.]+) .* inside 95 % ([0-9.]+)$", printed, re.MULTILINE)
-    assert [name for name, _, _ in found] == ["both", "fine alone", "coarse alone"]
-    assert all(0 < float(error) < 1 for _, error, _ in found)
-    assert all(float(inside) > 0.5 for _, _, inside in found)
+    lines = re.findall(r"^(.*): error ([0-9.]+) .* inside 95 % ([0-9.]+)$", printed, re.MULTILINE)
+    assert [name for name, _, _ in lines] == ["both", "fine alone", "coarse alone"]
+    assert all(0 < float(error) < 1 for _, error, _ in lines)
+    assert all(float(inside) > 0.5 for _, _, inside in lines)

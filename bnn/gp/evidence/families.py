@@ -390,7 +390,7 @@ class FamilyDensity:
         return Solved(value, root, alpha)
 
     def moments(self, eta: Array, places: Array, solved: Solved) -> Array:
-        """Return the means of f and of f² given the data, (2 m,), at scaled places (m, n)."""
+        """Return the means and variances of f given the data, (2 m,), at scaled places (m, n)."""
         mean: Array | float = 0.0
         if self.covariance is not None:
             cross, variances = self.covariance.at(places, eta[self.open])

@@ -42,9 +42,11 @@ OF_HYPERPRIOR = 0.25
 UNLIKELY = 1e-9  # tail probability at which draws are clipped
 # Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
 # effective number of draws, 1 / Σ w², is at least EFFECTIVE.
-EFFECTIVE = 8.0
+EFFECTIVE = 16.0
 LEAST_POWER = 1e-3
 POWERS = 30
+# Components keep at least this effective number when further data update their weights.
+EFFECTIVE_COMPONENTS = 8.0
 RELIABLE = 8.0  # least effective number of draws whose evidence replaces Laplace's
 Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and its η
 
@@ -269,8 +271,8 @@ class Draws:
         draws: The draws of all families.
         logs: Logarithms of their weights, (S,), which sum to one.
         evidences: log p(y | X, η) of each, (S,).
-        moments: Means of f and f² at m scaled places under each draw, (S, 2 m); zeros for draws of
-            negligible weight.
+        moments: Means and variances of f at m scaled places under each draw, (S, 2 m); zeros for
+            draws of negligible weight.
     """
 
     draws: list[Draw]
@@ -386,13 +388,16 @@ def components(
     """Return a few draws that represent the posteriors of several families in a MixturePrior.
 
     Given the data, their mixture has about the same means and variances of f as all draws together.
-    This holds in a range of the inputs `around` times as wide as the data.
+    This holds in a range of the inputs `around` times as wide as the data, and beyond it if it is
+    wider than the data.
 
     Returns:
         At most `most` draws, their posterior weights, (k,), and log p(y | η) of each, (k,).
     """
     every = posterior_draws(fits, seed, check_points(fits[0].density.u, around))
-    numbers, posterior = representatives(every.moments, every.logs, most)
+    families = [fit.density.family for fit in fits]
+    groups = np.array([families.index(density.family) for density, _ in every.draws])
+    numbers, posterior = representatives(every.moments, every.logs, most, groups)
     return [every.draws[s] for s in numbers], posterior, every.evidences[numbers]
 
 
@@ -411,9 +416,10 @@ def updated(weights: Array, gains: Array) -> Array:
 
     Returns:
         w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power for
-        which the effective number of components is at least EFFECTIVE, or that before if smaller.
+        which the effective number of components is at least EFFECTIVE_COMPONENTS, or that before if
+        smaller.
     """
-    least = min(EFFECTIVE, 1.0 / np.sum(weights**2))
+    least = min(EFFECTIVE_COMPONENTS, 1.0 / np.sum(weights**2))
     logs = np.log(np.maximum(weights, TINY))
     for power in [*np.geomspace(1.0, LEAST_POWER, POWERS), 0.0]:
         new = softmax(logs + power * gains)

@@ -35,7 +35,7 @@ from bnn.gp.evidence.unscaled import (
     noise_with_constants,
     prior_with_constants,
 )
-from bnn.gp.hyperparameters import AROUND, most_components, threads_for
+from bnn.gp.hyperparameters import AROUND, components_for, most_components, threads_for
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
@@ -52,7 +52,6 @@ from bnn.noise.known import (
     kept_noise,
 )
 
-COMPONENTS = 16  # most components of the prior
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
 KINDS = ("constant", "heteroscedastic", "student_t")
 FORM = Family((RBF,))  # the family if a mean is given
@@ -134,7 +133,9 @@ def estimated_model(
         families = _families(data, flat=estimate == "map")
         searches.append(OutputSearch(data, families, kind, of_output, restarts))
     n_data = len(X) if most_rows is None else min(len(X), most_rows)
-    most = None if estimate == "map" else most_components(COMPONENTS, n_data, y.shape[1])
+    most = None
+    if estimate == "average":
+        most = most_components(components_for(n_data), n_data, y.shape[1])
     _fit_all(searches, kind, known_noise, most)
     for search in searches if prior is not None else ():
         logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])

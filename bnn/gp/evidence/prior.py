@@ -45,11 +45,12 @@ def fit_kernel_average(
 
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
     largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
-    importance weights, tempered so that their effective number, 1 / Σ w², is at least eight. The
+    importance weights, tempered so that their effective number, 1 / Σ w², is at least 16. The
     evidence of a family is estimated from its draws if these weights are reliable. A few draws
-    become the components of the mixture. Given the data, it has about the same means and variances
-    of f as all draws together. As for `fit_prior`, the weights of the mixture are posterior weights
-    divided by the evidence of each component.
+    become the components of the mixture: at most 16, 3,000 / N if that is less, and at least four.
+    Given the data, it has about the same means and variances of f as all draws together. This holds
+    over the data and up to two ranges beyond them. As for `fit_prior`, the weights of the mixture
+    are posterior weights divided by the evidence of each component.
 
     Above 300 data, searches use 300 of them, chosen at random, and then take at most six steps with
     all data. Heavy tails are tried first on these 300 and on outliers.
@@ -83,10 +84,10 @@ def fit_kernel_average(
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
-        The prior and the noise. The prior has at most 16 components, and not more than have
-        covariance matrices of 1 GB together. The noise is the given noise, or standard deviations
-        (n_out,), a HeteroscedasticNoise or a StudentNoise. With "heteroscedastic" it includes the
-        correlations between outputs.
+        The prior and the noise. The prior has at most 16 components, and fewer if its covariance
+        matrices would take more than 1 GB together. The noise is the given noise, or standard
+        deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With "heteroscedastic" it
+        includes the correlations between outputs.
 
     Raises:
         ValueError: If no input varies or an output does not vary, or if the shapes of X, y and the

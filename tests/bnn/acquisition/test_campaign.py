@@ -138,10 +138,10 @@ def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monk
     chosen = bnn.Campaign._chosen
 
     def while_another_tells(self):
-        found = chosen(self)
+        candidate = chosen(self)
         if len(other.X) == 5:
             other.tell(extra, simulate(extra))
-        return found
+        return candidate
 
     monkeypatch.setattr(bnn.Campaign, "_chosen", while_another_tells)
     asked = campaign.ask()
@@ -153,13 +153,13 @@ def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monk
 def share_of_failures(path, seed, fails, rounds=8):
     """The share of runs that fail after the first two rounds."""
     campaign = made(path, n_initial=10, batch_size=5, random_state=seed)
-    found = []
+    distances = []
     while campaign.round < rounds:
         X = campaign.ask()
         failed = fails(X)
         campaign.tell(X, np.where(failed[:, None], np.nan, simulate(X)))
-        found.append(failed)
-    return np.concatenate(found[2:]).mean()
+        distances.append(failed)
+    return np.concatenate(distances[2:]).mean()
 
 
 # Each is about 40 % of the domain.

@@ -14,9 +14,11 @@ DEPENDS = bnn.HeteroscedasticNoise([[-2.0, -1.0], [1.0, 0.5], [0.0, 0.8]])
 CORRELATED = bnn.HeteroscedasticNoise(DEPENDS.coefficients, [[1.0, 0.6], [0.6, 1.0]])
 
 SHARED = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.8), 2)
-OWN = bnn.GaussianProcessPrior(0.0, [bnn.RBF(0.7, 0.8), bnn.Matern52(2.0, (0.5, 1.5))], 2)
-MIXTURE = bnn.MixturePrior([SHARED, OWN], [0.4, 0.6])
-GIVEN = {"region": REGION, "output_ranges": [2.0, 10.0]}
+PRIOR_BY_OUTPUT = bnn.GaussianProcessPrior(
+    0.0, [bnn.RBF(0.7, 0.8), bnn.Matern52(2.0, (0.5, 1.5))], 2
+)
+MIXTURE = bnn.MixturePrior([SHARED, PRIOR_BY_OUTPUT], [0.4, 0.6])
+REGION_AND_RANGES = {"region": REGION, "output_ranges": [2.0, 10.0]}
 
 
 ONES = np.ones(2)
@@ -35,11 +37,11 @@ def integrated_variance(prior, noise, weights, *runs):
     ("prior", "noise", "allow_replicates", "asked"),
     [
         (SHARED, [0.2, 0.4], False, {}),
-        (OWN, FULL, True, {}),
+        (PRIOR_BY_OUTPUT, FULL, True, {}),
         (SHARED, DEPENDS, True, {}),
-        (OWN, CORRELATED, False, {}),
-        (OWN, [0.2, 0.4], False, WEIGHTED),
-        (OWN, [0.2, 0.4], False, WEIGHTED | {"output_weights": np.array([0.0, 2.0])}),
+        (PRIOR_BY_OUTPUT, CORRELATED, False, {}),
+        (PRIOR_BY_OUTPUT, [0.2, 0.4], False, WEIGHTED),
+        (PRIOR_BY_OUTPUT, [0.2, 0.4], False, WEIGHTED | {"output_weights": np.array([0.0, 2.0])}),
     ],
 )
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
@@ -47,14 +49,14 @@ def test_as_by_refitting_with_every_candidate(prior, noise, allow_replicates, as
     """Each choice reduces the weighted variance most for its cost; two runs are pending."""
     pending = REGION[:2] + 0.1
     costs = asked.get("costs", np.ones(9))
-    given = prior, noise, asked.get("output_weights", ONES)
+    process = prior, noise, asked.get("output_weights", ONES)
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
-    options = {"pending": pending, "allow_replicates": allow_replicates} | asked | GIVEN
+    options = {"pending": pending, "allow_replicates": allow_replicates} | asked | REGION_AND_RANGES
     chosen, variances = bnn.select_runs(model, CANDIDATES, 4, **options)
     done = list(pending)
-    assert variances[0] == pytest.approx(integrated_variance(*given, *done), rel=1e-8)
+    assert variances[0] == pytest.approx(integrated_variance(*process, *done), rel=1e-8)
     for k, row in enumerate(chosen):
-        after = np.array([integrated_variance(*given, *done, x) for x in CANDIDATES])
+        after = np.array([integrated_variance(*process, *done, x) for x in CANDIDATES])
         done.append(CANDIDATES[row])
         assert variances[k + 1] == pytest.approx(after[row], rel=1e-8)
         gains = (variances[k] - after) / costs
@@ -66,10 +68,10 @@ def test_as_by_refitting_with_every_candidate(prior, noise, allow_replicates, as
 def linear(covariance, noise, runs, region):
     """Mean variance at the region (rows of the points) of the best linear prediction from runs."""
     P = len(covariance) // 2
-    own = np.add.outer(P * np.arange(2), runs).ravel()
+    selected = np.add.outer(P * np.arange(2), runs).ravel()
     wanted = P * np.arange(2)[:, None] + region
-    results = covariance[np.ix_(own, own)] + np.kron(noise, np.eye(len(runs)))
-    cross = covariance[np.ix_(wanted.ravel(), own)]
+    results = covariance[np.ix_(selected, selected)] + np.kron(noise, np.eye(len(runs)))
+    cross = covariance[np.ix_(wanted.ravel(), selected)]
     left = covariance[np.ix_(wanted.ravel(), wanted.ravel())] - cross @ np.linalg.solve(
         results, cross.T
     )
@@ -86,7 +88,7 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
     else:
         model = small(bnn.VanillaEnsemble, noise=noise, n_members=200).fit(X, Y)
         covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
-    chosen, variances = bnn.select_runs(model, CANDIDATES, 3, **GIVEN)
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 3, **REGION_AND_RANGES)
     region = len(CANDIDATES) + np.arange(len(REGION))
     for k in range(3):
         after = [linear(covariance, noise, [*chosen[:k], c], region) for c in range(9)]
@@ -146,7 +148,7 @@ def test_finished_and_doubled_runs_have_no_gain_without_noise(name, options):
 
 def test_candidates_are_within_the_limits_with_the_probability():
     """Against the shares of draws from the posterior within the limits."""
-    model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
+    model = bnn.GPRegressor(PRIOR_BY_OUTPUT, noise=0.1).fit(X, Y)
     points = np.random.default_rng(1).uniform(-1.0, 1.0, (60, 2))
     limits = (None, np.array([0.8, 6.0]))
     asked = {"output_bounds": limits, "min_feasibility": 0.7}
@@ -163,12 +165,12 @@ def test_candidates_are_within_the_limits_with_the_probability():
 
 
 def test_the_choice_ends_where_a_run_gains_too_little():
-    model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
-    chosen, variances = bnn.select_runs(model, CANDIDATES, 9, **GIVEN)
+    model = bnn.GPRegressor(PRIOR_BY_OUTPUT, noise=0.1).fit(X, Y)
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 9, **REGION_AND_RANGES)
     share = -np.diff(variances) / variances[0]
     for least in (0.02, 0.1, 0.9):
         first = int(np.argmax(share < least))
-        fewer, left = bnn.select_runs(model, CANDIDATES, 9, min_gain=least, **GIVEN)
+        fewer, left = bnn.select_runs(model, CANDIDATES, 9, min_gain=least, **REGION_AND_RANGES)
         np.testing.assert_array_equal(fewer, chosen[:first])
         np.testing.assert_array_equal(left, variances[: first + 1])
     assert len(fewer) == 0

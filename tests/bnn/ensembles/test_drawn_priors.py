@@ -36,11 +36,11 @@ def test_held_out_realisations_choose_the_shrinkage():
     prior = GaussianProcessPrior(0.0, Matern12(1.0, 0.3))
     X = np.linspace(-1.0, 1.0, 60)[:, None]
     values = prior.sample(X, 30, 0)
-    found = sample_covariance(values)[0]
+    covariance = sample_covariance(values)[0]
     fresh = prior.sample(X, 200, 1)[:, :, 0]
     mean = values.mean(axis=0)[:, 0]
     plain = np.cov(values[:, :, 0].T)
-    added = np.diag(found - plain).mean()
+    added = np.diag(covariance - plain).mean()
     assert added > 0
     scores = [
         multivariate_normal.logpdf(fresh, mean, plain + factor * added * np.eye(60)).mean()

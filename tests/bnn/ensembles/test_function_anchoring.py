@@ -217,12 +217,14 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     loose = bnn.FunctionAnchoring(n_points=20, tol=FAR)
     wide = np.array([[1e4]])
     rest = (X, y.reshape(len(X), -1), wide, wide, None, loose, "cpu")
-    whole, part = (
-        function_anchoring._anchor_to_process(each, *rest, np.random.SeedSequence(0), centred=False)
-        for each in (pretrained, pretrained.select([0, 1, 5]))
+    whole, selected = (
+        function_anchoring._anchor_to_process(
+            pretrained_networks, *rest, np.random.SeedSequence(0), centred=False
+        )
+        for pretrained_networks in (pretrained, pretrained.select([0, 1, 5]))
     )
-    np.testing.assert_allclose(part.targets[:2], whole.targets[:2], atol=1e-12)
-    np.testing.assert_allclose(part.weights[:2], whole.weights[:2], atol=1e-6)
+    np.testing.assert_allclose(selected.targets[:2], whole.targets[:2], atol=1e-12)
+    np.testing.assert_allclose(selected.weights[:2], whole.weights[:2], atol=1e-6)
     # Data with much noise leave the realisations alone: the third is number 5 among all.
-    distance = [np.abs(part.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
+    distance = [np.abs(selected.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
     assert distance[1] < 0.2 * distance[0]

@@ -38,14 +38,14 @@ def test_a_missing_entry_counts_like_one_of_boundless_noise(name):
     """Noise of 1e12 leaves nothing of an entry in the loss, without any mask."""
     model = ENSEMBLES[name].set_params(noise=None, scaling=BOUNDS)
     std = np.full(WHOLE.shape, 0.1)
-    found = model.fit(X, Y, noise_std=std).predict(NEW, return_std=True)
+    masked = model.fit(X, Y, noise_std=std).predict(NEW, return_std=True)
     boundless = np.where(MISSING, 1e12, std)
     if name == "functions":
         boundless = np.where(MISSING, 1e5, std)  # data of 1e12 would round the others away
     expected = model.fit(X, WHOLE, noise_std=boundless).predict(NEW, return_std=True)
-    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
-    kept = model.fit(X, WHOLE, noise_std=std).predict(NEW, return_std=True)
-    assert np.abs(np.subtract(found, kept)).max() > 1e-3
+    np.testing.assert_allclose(masked, expected, rtol=2e-4, atol=2e-5)
+    prediction = model.fit(X, WHOLE, noise_std=std).predict(NEW, return_std=True)
+    assert np.abs(np.subtract(masked, prediction)).max() > 1e-3
 
 
 @QUIET
@@ -69,14 +69,14 @@ def test_the_gradient_of_the_loss_is_that_of_what_is_there(noise, resampling, y)
         f = members.architecture.forward(weights, inputs)
         total = np.zeros(len(weights))
         for k, i in np.ndindex(missing.shape[:2]):
-            own = np.flatnonzero(~missing[k, i])
-            target = (members.targets[k, i] - scaler.centre)[own] / scaler.half_range[own]
-            away = f[k, i][own] - target
-            total[k] += away @ np.linalg.solve(covariances[k, i][np.ix_(own, own)], away)
+            measured = np.flatnonzero(~missing[k, i])
+            target = (members.targets[k, i] - scaler.centre)[measured] / scaler.half_range[measured]
+            away = f[k, i][measured] - target
+            total[k] += away @ np.linalg.solve(covariances[k, i][np.ix_(measured, measured)], away)
         return total
 
     weights = members.weights.astype(float)
-    found = data_gradient(members, members.weights)
+    gradient = data_gradient(members, members.weights)
     for step in 1e-5 * np.eye(weights.shape[1]):
         slopes = (loss(weights + step) - loss(weights - step)) / 2e-5
-        np.testing.assert_allclose(found @ step * 1e5, slopes, rtol=1e-6, atol=1e-4)
+        np.testing.assert_allclose(gradient @ step * 1e5, slopes, rtol=1e-6, atol=1e-4)

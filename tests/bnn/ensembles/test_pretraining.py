@@ -29,13 +29,13 @@ def test_pretrained_networks_are_handed_over_between_estimators():
         ensemble.fit(X, Y)
         np.testing.assert_array_equal(ensemble.members_.anchors, weights[:3])
         np.testing.assert_array_equal(ensemble.pretrained_.weights, weights)
-    own = small().pretrain(X).fit(X, Y)
-    np.testing.assert_array_equal(small(networks).fit(X, Y).predict(X), own.predict(X))
+    pretrained = small().pretrain(X).fit(X, Y)
+    np.testing.assert_array_equal(small(networks).fit(X, Y).predict(X), pretrained.predict(X))
     two = np.column_stack([X, X])
     with pytest.raises(ValueError, match="the data have 2 inputs and 1 outputs, the prior has 1"):
         small(networks).fit(two, Y)
     with pytest.raises(ValueError, match="X has "):
-        own.sample_prior(two)
+        pretrained.sample_prior(two)
     with pytest.warns(bnn.PriorRangeWarning, match="100% of the data lie outside .* give scaling"):
         small(scaling__inputs=None).fit(3.0 + X, Y)
 
@@ -94,13 +94,13 @@ def test_each_network_may_have_points_of_its_own():
 def test_a_density_anchors_and_starts_of_ones_own():
     """Given to `train_anchored` they act as those that it takes itself."""
     networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_
-    own = bnn.Anchoring(networks.weight_prior("factorised"), networks.weights, networks.weights)
+    custom = bnn.Anchoring(networks.weight_prior("factorised"), networks.weights, networks.weights)
     options = {"noise": 0.1, "random_state": 2, "training": bnn.TrainingSettings(epochs=20)}
-    given, learnt = (
-        bnn.train_anchored(networks, X, Y, anchoring=each, **options)
-        for each in (own, bnn.Anchoring("factorised"))
+    custom_fit, learnt = (
+        bnn.train_anchored(networks, X, Y, anchoring=anchoring, **options)
+        for anchoring in (custom, bnn.Anchoring("factorised"))
     )
-    np.testing.assert_array_equal(given.weights, learnt.weights)
+    np.testing.assert_array_equal(custom_fit.weights, learnt.weights)
     with pytest.raises(ValueError, match="must be a proper Gaussian"):
         bnn.Anchoring(networks.weight_prior("low_rank"), optimiser="gauss_newton")
 
@@ -116,9 +116,9 @@ def test_units_change_nothing(make, informed):
         def prior(inputs, rng):
             return scale * rng.standard_normal() * (inputs[:, 0] - shift) / 50.0
 
-        given = [SamplerPrior(prior)] if informed and make is not bnn.VanillaEnsemble else []
+        arguments = [SamplerPrior(prior)] if informed and make is not bnn.VanillaEnsemble else []
         longer = {} if make is FunctionAnchoredEnsemble else {"training__epochs": 40}
-        model = small_of(make, *given, noise=0.1 * scale, network__hidden=(8,), **longer)
+        model = small_of(make, *arguments, noise=0.1 * scale, network__hidden=(8,), **longer)
         model.fit(shift + 50.0 * X, scale * Y)
         return model.predict(shift + 50.0 * X) / scale
 

@@ -44,20 +44,20 @@ def test_calibration_curve_against_uncertainty_toolbox(case):
 
 def test_what_is_missing_does_not_count(case):
     """Scores of an output are those of its rows; joint densities those of what is there."""
-    y, mean, std, samples = (part[..., :2] for part in case)
+    y, mean, std, samples = (array[..., :2] for array in case)
     y = y.copy()
     y[[1, 4], 1] = y[2, 0] = y[5] = np.nan
     scores = [metrics.rmse, metrics.coverage, metrics.crps_gaussian, metrics.miscalibration_area]
     for score in (*scores, metrics.crps):
         by_moments = (mean,) if score is metrics.rmse else (mean, std)
         arrays = by_moments if score in scores else (samples,)
-        found = score(y, *arrays, per_output=True)
+        by_output = score(y, *arrays, per_output=True)
         for j in range(2):
             rows = ~np.isnan(y[:, j])
-            alone = [part[..., rows, j : j + 1] for part in arrays]
-            assert found[j] == pytest.approx(score(y[rows, j : j + 1], *alone))
+            alone = [array[..., rows, j : j + 1] for array in arrays]
+            assert by_output[j] == pytest.approx(score(y[rows, j : j + 1], *alone))
         if score is not metrics.rmse:
-            assert score(y, *arrays) == pytest.approx(np.mean(found))
+            assert score(y, *arrays) == pytest.approx(np.mean(by_output))
         with pytest.raises(ValueError, match="output 1 has no value"):
             score(np.where([True, False], y, np.nan), *arrays, per_output=True)
     assert metrics.rmse(y, mean) == pytest.approx(np.sqrt(np.nanmean((y - mean) ** 2)))
@@ -100,7 +100,9 @@ def test_miscalibration_area_by_hand():
 def test_elppd_is_the_log_of_the_average_density_of_the_members(case):
     """With full Σ_noise by SciPy; finite where all densities underflow."""
     y, _, _, samples = case
-    density = np.mean([stats.multivariate_normal(cov=FULL).pdf(y - each) for each in samples], 0)
+    density = np.mean(
+        [stats.multivariate_normal(cov=FULL).pdf(y - sample) for sample in samples], 0
+    )
     assert metrics.elppd(y, samples, FULL) == pytest.approx(np.log(density).sum())
     assert np.isfinite(metrics.elppd(y + 1e4, samples, 0.8))
 
@@ -125,8 +127,8 @@ def test_elppd_of_students_t_is_its_density(case):
     shapes = [np.diag((1 + 1 / K) * v) + FULL for v in variances]
     triples = zip(y, samples.mean(axis=0), shapes, strict=True)
     expected = sum(stats.multivariate_t(m, S, K - 1).logpdf(truth) for truth, m, S in triples)
-    found = metrics.elppd(y, samples, FULL, density="student_t")
-    assert found == pytest.approx(expected)
+    log_density = metrics.elppd(y, samples, FULL, density="student_t")
+    assert log_density == pytest.approx(expected)
 
 
 @pytest.fixture
@@ -154,10 +156,10 @@ def test_noise_widens(case):
     full = np.diag(noise**2)
     growing = full * np.linspace(1.0, 2.0, 60)[:, None, None]
     for metric in (metrics.miscalibration_area, metrics.crps_gaussian, metrics.coverage):
-        for given in (noise, full, growing):
-            variances = noise**2 if given is noise else np.einsum("...jj->...j", given)
+        for covariance in (noise, full, growing):
+            variances = noise**2 if covariance is noise else np.einsum("...jj->...j", covariance)
             expected = metric(y, mean, np.sqrt(std**2 + variances))
-            assert metric(y, mean, std, noise=given) == pytest.approx(expected)
+            assert metric(y, mean, std, noise=covariance) == pytest.approx(expected)
         with pytest.raises(
             ValueError, match="noise depends on the input: a constant covariance is"
         ):

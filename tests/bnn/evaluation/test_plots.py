@@ -85,8 +85,8 @@ def test_plot_prior_check_sorts_the_data_by_the_median():
 def test_plot_sensitivity_shows_effects_and_both_indices():
     first = np.array([[0.7, 0.1], [0.0, 1.0]])
     effects = np.arange(12.0).reshape(2, 2, 3)
-    found = bnn.Sensitivity(first, first + 0.05, np.zeros((2, 3)), effects)
-    panels = np.reshape(plots.plot_sensitivity(found, ["a", "b"], ["f", "g"]).axes, (2, 2))
+    sensitivity = bnn.Sensitivity(first, first + 0.05, np.zeros((2, 3)), effects)
+    panels = np.reshape(plots.plot_sensitivity(sensitivity, ["a", "b"], ["f", "g"]).axes, (2, 2))
     np.testing.assert_array_equal([line.get_ydata() for line in panels[1, 0].lines], effects[1])
     heights = [bar.get_height() for bar in panels[0, 1].patches]
     np.testing.assert_allclose(heights, [0.75, 0.7, 0.15, 0.1])

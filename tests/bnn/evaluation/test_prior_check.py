@@ -33,16 +33,16 @@ def test_distance_under_a_gaussian_process(slopes):
     prior = GaussianProcessPrior(0.5, [RBF(0.7, 0.4), RBF(2.0, 1.0)], 2)
     y = np.column_stack([data(0), 3 * data(1)])
     noise = np.array([0.05, 0.2])
-    given = BY_INPUT if slopes.any() else noise
-    found = check_prior(prior, X, y, given, random_state=0)
+    noise_model = BY_INPUT if slopes.any() else noise
+    conflict = check_prior(prior, X, y, noise_model, random_state=0)
     for j, kernel in enumerate(prior.kernels):
         deviations = noise[j] * np.exp(slopes[j] * X[:, 0])
         covariance = kernel(X, X) + np.diag(deviations**2)
         square = (y[:, j] - 0.5) @ np.linalg.solve(covariance, y[:, j] - 0.5)
-        assert found.distance[j] == pytest.approx(np.sqrt(square / 30))
-        assert found.p_value[j] == pytest.approx(chi2.sf(square, 30))
+        assert conflict.distance[j] == pytest.approx(np.sqrt(square / 30))
+        assert conflict.p_value[j] == pytest.approx(chi2.sf(square, 30))
         high = 0.5 + 1.96 * np.sqrt(kernel.variance + deviations**2)
-        assert found.quantiles[2, :, j].mean() == pytest.approx(high.mean(), rel=0.1)
+        assert conflict.quantiles[2, :, j].mean() == pytest.approx(high.mean(), rel=0.1)
 
 
 @pytest.mark.parametrize("kind", ["sampler", "table", "mixture", "bounded"])
@@ -60,11 +60,11 @@ def test_p_values_are_uniform_under_the_prior(kind):
     rng = np.random.default_rng(2)
     drawn = process.sample(X, 200, 3) if kind == "table" else prior.sample(X, 200, 3)
     noisy = drawn[:, :, 0] + NOISE * rng.standard_normal((200, 30))
-    found = [
+    checks = [
         check_prior(prior, X, y, NOISE, realisations=20, random_state=s)
         for s, y in enumerate(noisy)
     ]
-    p = np.array([each.p_value[0] for each in found])
+    p = np.array([conflict.p_value[0] for conflict in checks])
     for level in (0.2, 0.5, 0.8):  # with 10 of 20 realisations, p is a multiple of 1/11
         allowed = np.floor(11 * level) / 11
         spread = 5.0 if kind == "table" else 4.0  # one table serves all
@@ -75,9 +75,9 @@ def test_p_values_are_uniform_under_the_prior(kind):
 def test_data_that_the_model_cannot_explain_conflict():
     """A bend that no line has; the same data agree with lines and a process for what they lack."""
     conflict = data(5, bend=0.3)
-    found = check_prior(LINES, X, data(5), NOISE, random_state=0)
-    assert found.p_value[0] > 0.05
-    assert found.distance[0] == pytest.approx(1.0, abs=0.3)
+    first_check = check_prior(LINES, X, data(5), NOISE, random_state=0)
+    assert first_check.p_value[0] > 0.05
+    assert first_check.distance[0] == pytest.approx(1.0, abs=0.3)
     wrong = check_prior(LINES, X, conflict, NOISE, random_state=0)
     assert wrong.p_value[0] == pytest.approx(1 / 501)
     assert wrong.distance[0] > 2.0

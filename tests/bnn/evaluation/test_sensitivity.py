@@ -26,23 +26,23 @@ def test_the_indices_of_ishigamis_function():
     second = A**2 / 8.0
     both = B**2 * np.pi**8 * (1.0 / 18.0 - 1.0 / 50.0)
     variance = alone + second + both
-    found = bnn.sensitivity(Ishigami(), BOX, n=4096)
+    indices = bnn.sensitivity(Ishigami(), BOX, n=4096)
     expected = np.array([alone, second, 0.0]) / variance
-    np.testing.assert_allclose(found.first[0], expected, atol=0.01)
+    np.testing.assert_allclose(indices.first[0], expected, atol=0.01)
     expected = np.array([alone + both, second, both]) / variance
-    np.testing.assert_allclose(found.total[0], expected, atol=0.01)
-    assert np.isnan(found.first[1]).all()  # a constant has no variance to be shared
+    np.testing.assert_allclose(indices.total[0], expected, atol=0.01)
+    assert np.isnan(indices.first[1]).all()  # a constant has no variance to be shared
 
 
 def test_main_effects_are_means_over_the_other_inputs():
-    found = bnn.sensitivity(Ishigami(), BOX)
-    x, y, z = found.levels
+    indices = bnn.sensitivity(Ishigami(), BOX)
+    x, y, z = indices.levels
     assert (x[0], x[-1]) == BOX[0]
     by_x = np.sin(x) * (1.0 + B * np.pi**4 / 5.0) + A / 2.0
-    np.testing.assert_allclose(found.effects[0, 0], by_x, atol=0.15)
-    np.testing.assert_allclose(found.effects[0, 1], A * np.sin(y) ** 2, atol=0.15)
-    np.testing.assert_allclose(found.effects[0, 2], np.full_like(z, A / 2.0), atol=0.3)
-    np.testing.assert_array_equal(found.effects[1], np.full((3, 25), 3.0))
+    np.testing.assert_allclose(indices.effects[0, 0], by_x, atol=0.15)
+    np.testing.assert_allclose(indices.effects[0, 1], A * np.sin(y) ** 2, atol=0.15)
+    np.testing.assert_allclose(indices.effects[0, 2], np.full_like(z, A / 2.0), atol=0.3)
+    np.testing.assert_array_equal(indices.effects[1], np.full((3, 25), 3.0))
 
 
 class Formula:
@@ -93,8 +93,8 @@ def test_indices_and_their_intervals_of_functions_in_closed_form(name, n):
     function, exact = FUNCTIONS[name]
     inside = []
     for seed in range(10):
-        found = bnn.sensitivity(Formula(function), [(0.0, 1.0)] * len(exact[0]), n, seed)
-        pairs = ((found.first, found.first_interval), (found.total, found.total_interval))
+        indices = bnn.sensitivity(Formula(function), [(0.0, 1.0)] * len(exact[0]), n, seed)
+        pairs = ((indices.first, indices.first_interval), (indices.total, indices.total_interval))
         for (index, interval), true in zip(pairs, exact, strict=True):
             assert np.abs(index[0] - true).max() < ERRORS[n]
             low, high = interval[0].T
@@ -106,15 +106,15 @@ def test_indices_and_their_intervals_of_functions_in_closed_form(name, n):
 def test_indices_do_not_depend_on_the_size_of_the_outputs(size):
     box = [(0.0, 1.0)] * 2
     one = bnn.sensitivity(Formula(FUNCTIONS["linear"][0]), box)
-    found = bnn.sensitivity(Formula(FUNCTIONS["linear"][0], size), box)
-    np.testing.assert_allclose(found.first, one.first, rtol=1e-9)
-    np.testing.assert_allclose(found.total_interval, one.total_interval, rtol=1e-6)
-    np.testing.assert_allclose(found.effects / size, one.effects, rtol=1e-9)
+    indices = bnn.sensitivity(Formula(FUNCTIONS["linear"][0], size), box)
+    np.testing.assert_allclose(indices.first, one.first, rtol=1e-9)
+    np.testing.assert_allclose(indices.total_interval, one.total_interval, rtol=1e-6)
+    np.testing.assert_allclose(indices.effects / size, one.effects, rtol=1e-9)
 
 
 def test_an_offset_does_not_hide_the_variance():
-    found = bnn.sensitivity(Formula(FUNCTIONS["linear"][0], 1.0, 1e9), [(0.0, 1.0)] * 2)
-    np.testing.assert_allclose(found.first[0], [0.8, 0.2], atol=1e-3)
+    indices = bnn.sensitivity(Formula(FUNCTIONS["linear"][0], 1.0, 1e9), [(0.0, 1.0)] * 2)
+    np.testing.assert_allclose(indices.first[0], [0.8, 0.2], atol=1e-3)
 
 
 def test_wide_intervals_and_values_that_are_not_finite_are_reported():

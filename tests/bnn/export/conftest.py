@@ -34,38 +34,38 @@ def compiled(tmp_path):
     return build
 
 
-def agrees_with_python(found, model, points, total=False, tolerance=1e-12):
+def agrees_with_python(compiled_results, model, points, total=False, tolerance=1e-12):
     """Moments and gradients, relative to the largest of each output and input."""
     wanted = [
         *model.predict(points, return_std=True, include_noise=total),
         *model.predict_gradient(points, include_noise=total),
     ]
-    for ours, theirs in zip(found, wanted, strict=True):
+    for ours, theirs in zip(compiled_results, wanted, strict=True):
         agree(ours, theirs.reshape(ours.shape), tolerance)
 
 
-def agree(found, wanted, tolerance=1e-12):
+def agree(computed, wanted, tolerance=1e-12):
     """Of the largest value of each output, where differences cancel."""
     scale = np.abs(wanted).max(axis=0, keepdims=True)
     np.testing.assert_array_less(
-        np.abs(found - wanted), tolerance * (scale + np.abs(wanted)) + 1e-300
+        np.abs(computed - wanted), tolerance * (scale + np.abs(wanted)) + 1e-300
     )
 
 
 def call(library, X, n_out, name="surrogate"):
     """Return mean, std, dmean and dstd at X (n, n_in)."""
     n, n_in = X.shape
-    found = [np.full(shape, np.nan) for shape in [(n, n_out)] * 2 + [(n, n_out, n_in)] * 2]
-    arrays = [a.ctypes.data_as(ctypes.c_void_p) for a in (np.ascontiguousarray(X), *found)]
+    results = [np.full(shape, np.nan) for shape in [(n, n_out)] * 2 + [(n, n_out, n_in)] * 2]
+    arrays = [a.ctypes.data_as(ctypes.c_void_p) for a in (np.ascontiguousarray(X), *results)]
     function = getattr(library, name)
     assert function(n, *arrays) == 1  # before init
     assert getattr(library, f"{name}_init")() == 0
     assert function(n, *arrays) == 0
     alone = np.empty((n, n_out))
     assert function(n, arrays[0], None, alone.ctypes.data_as(ctypes.c_void_p), None, None) == 0
-    np.testing.assert_array_equal(alone, found[1])
+    np.testing.assert_array_equal(alone, results[1])
     far = np.empty((1, n_in))
-    written = [np.empty((1, *a.shape[1:])) for a in found]
+    written = [np.empty((1, *a.shape[1:])) for a in results]
     outputs = [a.ctypes.data_as(ctypes.c_void_p) for a in written]
     for value in (np.nan, np.inf, -np.inf, 1e308):
         far[:] = value
@@ -73,4 +73,4 @@ def call(library, X, n_out, name="surrogate"):
         code = function(1, far.ctypes.data_as(ctypes.c_void_p), *outputs)
         finite = all(np.isfinite(a).all() for a in written)
         assert code == (0 if finite else 2), value
-    return found
+    return results

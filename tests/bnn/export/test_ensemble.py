@@ -13,7 +13,7 @@ from tests.bnn.two_inputs import NEW, NOISES, ensemble
 
 
 @pytest.mark.parametrize(
-    ("activation", "hidden"), [*((each, (7, 5)) for each in ACTIVATIONS), ("tanh", ())]
+    ("activation", "hidden"), [*((name, (7, 5)) for name in ACTIVATIONS), ("tanh", ())]
 )
 def test_moments_gradients_and_members_are_those_of_python(compiled, activation, hidden):
     model = ensemble(activation, hidden)

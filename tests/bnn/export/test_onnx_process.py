@@ -33,8 +33,8 @@ SQUARES = bnn.HeteroscedasticNoise(
 )
 
 
-def agrees(tmp_path, given, noise, tolerance=1e-10, y=Y, include_noise=False):
-    model = bnn.GPRegressor(given, noise=noise).fit(X, y)
+def agrees(tmp_path, prior, noise, tolerance=1e-10, y=Y, include_noise=False):
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, y)
     to_onnx(model, tmp_path / "model.onnx", include_noise=include_noise)
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     mean, std = session.run(["mean", "std"], {"x": NEW})
@@ -63,9 +63,9 @@ def test_every_kernel_is_that_of_python(tmp_path, kernel):
 @pytest.mark.parametrize(
     "noise", [[0.3, 20.0], CORRELATED, VARYING, SQUARES], ids=["apart", "one", "varies", "squares"]
 )
-@pytest.mark.parametrize("given", PRIORS.values(), ids=PRIORS)
-def test_every_noise_is_that_of_python(tmp_path, given, noise):
-    agrees(tmp_path, given, noise, include_noise=True)
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+def test_every_noise_is_that_of_python(tmp_path, prior, noise):
+    agrees(tmp_path, prior, noise, include_noise=True)
 
 
 @pytest.mark.parametrize("noise", [[0.3, 20.0], CORRELATED], ids=["apart", "coupled"])

@@ -55,8 +55,8 @@ class Compiled:
         new = np.full(len(self.rest), np.nan)
         stress = np.full(3, np.nan)
         slope = np.full((3, 3), np.nan)
-        given = [np.ascontiguousarray(old), np.ascontiguousarray(strain), new, stress, slope]
-        pointers = [each.ctypes.data_as(POINTER) for each in given]
+        arrays = [np.ascontiguousarray(old), np.ascontiguousarray(strain), new, stress, slope]
+        pointers = [array.ctypes.data_as(POINTER) for array in arrays]
         assert self.function(member, *pointers[:4], pointers[4] if tangent else None) == 0
         return new, stress, slope
 
@@ -67,8 +67,8 @@ class Compiled:
         stress = np.empty_like(strain)
         at = state.ctypes.data_as(POINTER)
         for E, S in zip(strain, stress, strict=True):
-            given = E.ctypes.data_as(POINTER), at, S.ctypes.data_as(POINTER), None
-            assert self.function(member, at, *given) == 0
+            arguments = E.ctypes.data_as(POINTER), at, S.ctypes.data_as(POINTER), None
+            assert self.function(member, at, *arguments) == 0
         return stress
 
 
@@ -85,8 +85,8 @@ def compiled(tmp_path):
     return build
 
 
-def agree(found, wanted, tolerance=1e-9):
-    assert np.abs(found - wanted).max() < tolerance * np.abs(wanted).max()
+def agree(computed, wanted, tolerance=1e-9):
+    assert np.abs(computed - wanted).max() < tolerance * np.abs(wanted).max()
 
 
 @pytest.mark.filterwarnings("ignore:a strain of")  # beyond those of the short training
@@ -148,15 +148,15 @@ def test_what_is_not_admissible_returns_one_and_writes_nothing(compiled, model):
 
     def returned(member=0, old=(None, 0.0), strain=(0, 0.0)):
         """Of a state and a strain of zeros in which one value is another."""
-        given = [cell.rest.copy(), np.zeros(3)]
-        given[0][old[0] or 0] = old[1]
-        given[1][strain[0]] = strain[1]
+        inputs_of_c = [cell.rest.copy(), np.zeros(3)]
+        inputs_of_c[0][old[0] or 0] = old[1]
+        inputs_of_c[1][strain[0]] = strain[1]
         written = [np.full(shape, 7.0) for shape in (len(cell.rest), 3, 9)]
-        pointers = [each.ctypes.data_as(POINTER) for each in (*given, *written)]
-        found = cell.function(member, *pointers)
-        assert all((each == 7.0).all() == (found == 1) for each in written)
-        assert all(np.isfinite(each).all() for each in written)
-        return found
+        pointers = [array.ctypes.data_as(POINTER) for array in (*inputs_of_c, *written)]
+        status = cell.function(member, *pointers)
+        assert all((array == 7.0).all() == (status == 1) for array in written)
+        assert all(np.isfinite(array).all() for array in written)
+        return status
 
     assert returned() == returned(-1) == returned(1) == 0
     assert returned(-2) == returned(2) == 1
@@ -177,7 +177,7 @@ def test_size_and_time_of_a_file_of_the_default_basis(compiled, tmp_path):
     tangent = np.empty(9)
     for name, slope in (("without", None), ("with", tangent.ctypes.data_as(POINTER))):
         state = cell.rest.copy()
-        at, S = (each.ctypes.data_as(POINTER) for each in (state, stress))
+        at, S = (array.ctypes.data_as(POINTER) for array in (state, stress))
         steps = [E.ctypes.data_as(POINTER) for E in strain]
         start = time.process_time()
         for E in steps:

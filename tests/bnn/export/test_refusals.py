@@ -108,9 +108,9 @@ def test_all_that_the_file_itself_defines_is_refused(tmp_path):
     to_c(model, path)
     subprocess.run(["cc", "-c", path, "-o", tmp_path / "model.o"], check=True)
     symbols = output("nm", "--defined-only", tmp_path / "model.o").split("\n")
-    own = {line.split()[-1] for line in symbols if line}
-    own |= set(re.findall(r"^#define (\w+)", path.read_text(), re.MULTILINE))
-    assert {"ready", "point", "N_IN", "OUTPUTS"} <= own
-    for name in own - {"surrogate", "surrogate_init", "surrogate_members"}:
+    names = {line.split()[-1] for line in symbols if line}
+    names |= set(re.findall(r"^#define (\w+)", path.read_text(), re.MULTILINE))
+    assert {"ready", "point", "N_IN", "OUTPUTS"} <= names
+    for name in names - {"surrogate", "surrogate_init", "surrogate_members"}:
         with pytest.raises(ValueError, match=f"name = '{name}': "):
             to_c(model, path, name=name)

@@ -73,8 +73,8 @@ def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, mak
     library = compiled(model, max_bytes=1_000_000)
     points = np.random.default_rng(1).normal(size=(2, sizes["n_inputs"]))
     mean, std, *_ = call(library, points, sizes["n_outputs"])
-    for found, wanted in zip((mean, std), model.predict(points, return_std=True), strict=True):
-        agree(found, wanted.reshape(found.shape))
+    for moment, wanted in zip((mean, std), model.predict(points, return_std=True), strict=True):
+        agree(moment, wanted.reshape(moment.shape))
     assert stack_of(library.surrogate, sizes["n_inputs"], sizes["n_outputs"]) < 64_000
 
 
@@ -89,8 +89,8 @@ def test_gradients_in_parts_are_those_in_one_to_the_last_bit(compiled, monkeypat
     for inputs, outputs in ((2, 2), (1, 1)):
         for module in ("ensemble", "posterior"):
             name = f"bnn.export.{module}.part_that_fits"
-            monkeypatch.setattr(name, lambda *_, part=(inputs, outputs): part)
+            monkeypatch.setattr(name, lambda *_, batch=(inputs, outputs): batch)
         name = f"parts_of_{inputs}"
         parts = call(compiled(model, name=name), points, 3, name)
-        for found, wanted in zip(parts, whole, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for gradient, wanted in zip(parts, whole, strict=True):
+            np.testing.assert_array_equal(gradient, wanted)

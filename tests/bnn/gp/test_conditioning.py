@@ -44,19 +44,19 @@ def simulated(n_data, n_inputs, seed):
 def test_data_without_noise(n_data, n_inputs, noise):
     """All settings of the prior can be factorised; what is added to the noise is said."""
     X, y, new = simulated(n_data, n_inputs, n_data)
-    given = noise * np.ptp(y)
-    prior = fit_prior(X, y, given, restarts=2)
+    noise_std = noise * np.ptp(y)
+    prior = fit_prior(X, y, noise_std, restarts=2)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = GPRegressor(prior, noise=given).fit(X, y)
+        model = GPRegressor(prior, noise=noise_std).fit(X, y)
     nugget = model.nugget_[0]
-    assert [each.category for each in caught] == [NuggetWarning] * int(nugget > 0.0)
-    largest = max(each.variances(X).max() for each in prior.components)
+    assert [warning.category for warning in caught] == [NuggetWarning] * int(nugget > 0.0)
+    largest = max(warning.variances(X).max() for warning in prior.components)
     unresolved = float(np.sqrt(least_variance(n_data, largest)))
     assert nugget == 0.0 or nugget == pytest.approx(unresolved)
     assert nugget < 1e-3 * np.ptp(y)
     _, std = model.predict(new, return_std=True)
-    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, given)
+    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, noise_std)
     assert np.all(np.isfinite(std))
 
 
@@ -77,12 +77,12 @@ def test_noise_is_as_given_where_the_data_can_be_factorised(noise):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (30, 3))
     y = rng.standard_normal(30)
-    given = noise * np.ptp(y)
+    noise_std = noise * np.ptp(y)
     kernel = RBF(2.0, 0.5)
-    model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=given).fit(X, y)
+    model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=noise_std).fit(X, y)
     assert model.nugget_ == 0.0
     assert 0.0 < model.elppd(X, y) < np.inf
-    K = mpmath.matrix(kernel(X).tolist()) + mpmath.eye(30) * mpmath.mpf(given) ** 2
+    K = mpmath.matrix(kernel(X).tolist()) + mpmath.eye(30) * mpmath.mpf(noise_std) ** 2
     new = rng.uniform(-1, 1, (5, 3))
     exact = mpmath.matrix(kernel(new, X).tolist()) * K**-1 * mpmath.matrix(y.tolist())
     np.testing.assert_allclose(model.predict(new), [float(m) for m in exact], atol=1e-9)
@@ -108,9 +108,9 @@ def test_the_posterior_with_a_nugget_in_fifty_digits():
     inverse = data**-1
     mean = cross * inverse * mpmath.matrix(y.tolist())
     spread = exact(new, new) - cross * inverse * cross.T
-    found, std = model.predict(new, return_std=True)
+    predicted, std = model.predict(new, return_std=True)
     deviations = np.sqrt([float(spread[i, i]) for i in range(9)])
-    np.testing.assert_allclose(found, [float(m) for m in mean], atol=1e-6)
+    np.testing.assert_allclose(predicted, [float(m) for m in mean], atol=1e-6)
     np.testing.assert_allclose(std, deviations, atol=1e-6)
 
 

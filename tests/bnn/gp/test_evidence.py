@@ -61,33 +61,33 @@ def test_units_and_origin_do_not_matter(features):
 def test_an_input_that_does_not_vary_is_left_out(constant):
     """The prior of largest evidence is the prior without it; predictions ignore it, and warn."""
     wide = np.insert(X[:30], 1, constant, axis=1)
-    found = maximum(wide, Y[:30], restarts=0)
+    prior = maximum(wide, Y[:30], restarts=0)
     without = maximum(X[:30], Y[:30], restarts=0)
-    kept = lengthscales(found)[0]
-    assert kept[1] == np.inf
-    np.testing.assert_allclose(kept[[0, 2, 3]], lengthscales(without)[0], rtol=1e-3)
-    model = GPRegressor(found, noise=NOISE)
+    of_varying = lengthscales(prior)[0]
+    assert of_varying[1] == np.inf
+    np.testing.assert_allclose(of_varying[[0, 2, 3]], lengthscales(without)[0], rtol=1e-3)
+    model = GPRegressor(prior, noise=NOISE)
     with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant"):
         model.fit(wide, Y[:30])
     moved = np.add(wide, [0.0, 1e6, 0.0, 0.0])
     expected = model.predict(wide, return_std=True)
     with pytest.warns(bnn.ConstantInputWarning, match="input 1 of X differs from"):
-        found = model.predict(moved, return_std=True)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+        prior = model.predict(moved, return_std=True)
+    np.testing.assert_allclose(prior, expected, rtol=1e-12)
     assert np.all(np.isfinite(fit_noise(wide, Y[:30], restarts=0)))
 
 
 def test_the_noise_of_known_processes_is_found():
     """Four functions, 40 data, noise 0.1: within a factor of 1.6, 1.25 on average."""
-    found = []
+    variances = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         points = rng.uniform(-1, 1, (40, 2))
         f = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 1.5))).sample(points, 1, seed)[0, :, 0]
         y = f + 0.1 * rng.standard_normal(40)
-        found.append(fit_noise(points, y, restarts=1).item() / 0.1)
-    assert 1 / 1.6 < min(found) < max(found) < 1.6
-    assert 0.8 < np.exp(np.mean(np.log(found))) < 1.25
+        variances.append(fit_noise(points, y, restarts=1).item() / 0.1)
+    assert 1 / 1.6 < min(variances) < max(variances) < 1.6
+    assert 0.8 < np.exp(np.mean(np.log(variances))) < 1.25
 
 
 def test_the_noise_is_in_the_units_of_each_output():
@@ -97,8 +97,8 @@ def test_the_noise_is_in_the_units_of_each_output():
     assert first == pytest.approx(NOISE, rel=0.5)
     assert second == pytest.approx(50.0 * first, rel=0.02)
     y = 10.0 * X[:, 0] ** 3 + NOISE * RNG.standard_normal(80)
-    found = fit_noise(X, y, mean=lambda x: 5.0 * x[:, 0] ** 3, mean_features=())
-    assert found == pytest.approx([NOISE], rel=0.3)
+    noise = fit_noise(X, y, mean=lambda x: 5.0 * x[:, 0] ** 3, mean_features=())
+    assert noise == pytest.approx([NOISE], rel=0.3)
 
 
 def test_a_model_is_asked_for_nothing_beyond_the_ranges_of_the_data():
@@ -164,11 +164,11 @@ def test_enough_starts_find_the_largest_evidence():
     f = GaussianProcessPrior(0.0, RBF(1.0, scales)).sample(points, 1, 18)[0, :, 0]
     y = f + 0.1 * rng.standard_normal(10)
 
-    def found(**searches):
+    def evidence(**searches):
         prior = fit_prior(points, y, 0.1, estimate="map", **searches)
         return GPRegressor(prior, noise=0.1).fit(points, y).log_evidence()
 
-    assert found() == pytest.approx(found(restarts=60), abs=0.01)
+    assert evidence() == pytest.approx(evidence(restarts=60), abs=0.01)
 
 
 SMOOTH = [0.8, 1.5, 3.0, 10.0]
@@ -203,7 +203,9 @@ def test_intervals_hold_the_function_after_averaging(n_data):
 @pytest.mark.parametrize("scales", [SMOOTH, ROUGH], ids=["smooth", "rough"])
 def test_coverage_of_forty_functions(n_data, scales):
     """Coverage of 95 % intervals of f, four inputs."""
-    found = [coverage_of_functions(n_data, each, 40, scales) for each in ("map", "average")]
-    print(f"{n_data} data, {scales}: maximum {found[0]:.2f}, average {found[1]:.2f}")
-    assert 0.88 <= found[1] <= 1.0
-    assert found[1] > found[0]
+    coverages = [
+        coverage_of_functions(n_data, estimate, 40, scales) for estimate in ("map", "average")
+    ]
+    print(f"{n_data} data, {scales}: maximum {coverages[0]:.2f}, average {coverages[1]:.2f}")
+    assert 0.88 <= coverages[1] <= 1.0
+    assert coverages[1] > coverages[0]

@@ -45,8 +45,8 @@ def differences(model, total, step):
 
 def agree(model, step=STEP, tolerance=2e-6):
     for total in (False, True):
-        found = model.predict_gradient(NEW, include_noise=total)
-        for ours, theirs in zip(found, differences(model, total, step), strict=True):
+        gradients = model.predict_gradient(NEW, include_noise=total)
+        for ours, theirs in zip(gradients, differences(model, total, step), strict=True):
             assert ours.shape == theirs.shape
             scale = np.abs(theirs).max(axis=0)
             scale[scale == 0.0] = 1.0  # of an input that the kernel does not see
@@ -60,10 +60,10 @@ def test_sums_and_products_of_kernels(kernel):
 
 
 @pytest.mark.parametrize("noise", [[0.1, 5.0], CORRELATED, BY_INPUT, WITHIN, VARYING])
-@pytest.mark.parametrize("given", PRIORS.values(), ids=PRIORS)
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_posteriors_of_one_kernel_of_several_and_of_mixtures(given, noise):
-    agree(bnn.GPRegressor(given, noise=noise).fit(X, Y))
+def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):
+    agree(bnn.GPRegressor(prior, noise=noise).fit(X, Y))
 
 
 @pytest.mark.usefixtures("few_draws")
@@ -74,7 +74,7 @@ def test_the_default_and_heavy_tails():
 
 
 @pytest.mark.parametrize(
-    ("activation", "hidden"), [*((each, (7, 5)) for each in ACTIVATIONS), ("silu", ())]
+    ("activation", "hidden"), [*((name, (7, 5)) for name in ACTIVATIONS), ("silu", ())]
 )
 def test_members(activation, hidden):
     agree(ensemble(activation, hidden, noise=BY_INPUT))
@@ -97,13 +97,13 @@ class Squared(bnn.RationalQuadratic):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("prior", "message"),
     [
         (bnn.GaussianProcessPrior(kernel=sk.RBF(L)), "kernel RBF has no gradient"),
         (bnn.GaussianProcessPrior(kernel=Squared()), "kernel Squared has no gradient"),
         (bnn.GaussianProcessPrior(lambda X: X[:, 0]), "the mean of the prior is a function"),
     ],
 )
-def test_what_has_no_gradient_is_named(given, message):
+def test_what_has_no_gradient_is_named(prior, message):
     with pytest.raises(ValueError, match=message):
-        bnn.GPRegressor(given, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)

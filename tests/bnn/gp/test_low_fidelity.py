@@ -41,8 +41,8 @@ def test_the_posterior_is_that_of_both_tables_together(points):
     below.fit(CHEAP, coarse(CHEAP)[:, 0])
     y = fine(points)[:, 0]
     low = ProcessModel(below)
-    rho, own = 1.7, bnn.Matern52(0.4, (1.0, 150.0)) + bnn.Linear((0.1, 1e-5), 0.2)
-    kernel = own + MultipleProcess(low, 0, rho)
+    rho, discrepancy = 1.7, bnn.Matern52(0.4, (1.0, 150.0)) + bnn.Linear((0.1, 1e-5), 0.2)
+    kernel = discrepancy + MultipleProcess(low, 0, rho)
     model = bnn.GPRegressor(bnn.GaussianProcessPrior(MultipleMean(low, (rho,)), kernel), noise=0.0)
     model.fit(points, y)
     assert not model.nugget_.any()
@@ -53,7 +53,7 @@ def test_the_posterior_is_that_of_both_tables_together(points):
         between = KERNEL(a, b)
         between[len(CHEAP) :] *= rho
         between[:, len(CHEAP) :] *= rho
-        between[len(CHEAP) :, len(CHEAP) :] += own(a[len(CHEAP) :], b[len(CHEAP) :])
+        between[len(CHEAP) :, len(CHEAP) :] += discrepancy(a[len(CHEAP) :], b[len(CHEAP) :])
         return between
 
     both = np.vstack([CHEAP, points])
@@ -102,7 +102,7 @@ def test_files_hold_the_model_of_the_mean_once(model, tmp_path):
     loaded = bnn.load(tmp_path / "model.npz")
     expected = model.predict(NEW, return_std=True)
     np.testing.assert_array_equal(loaded.predict(NEW, return_std=True), expected)
-    assert len({id(each.mean.model) for each in loaded.prior_.components}) == 1
+    assert len({id(component.mean.model) for component in loaded.prior_.components}) == 1
     np.testing.assert_array_equal(loaded.fit(X, fine(X)).predict(NEW), model.predict(NEW))
 
 
@@ -118,8 +118,8 @@ def test_gradients_and_choices(model):
 
 
 def test_what_it_cannot_do_is_refused(model, tmp_path):
-    def fit(mean, x=X, y=None, **given):
-        bnn.GPRegressor(mean=mean, **given).fit(x, fine(X) if y is None else y)
+    def fit(mean, x=X, y=None, **settings):
+        bnn.GPRegressor(mean=mean, **settings).fit(x, fine(X) if y is None else y)
 
     missing = np.where(np.eye(9, 2, dtype=bool), np.nan, fine(X))
     calls = {

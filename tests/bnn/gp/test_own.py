@@ -63,7 +63,10 @@ def lines_with(**methods):
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
-        ({"_evaluate": lambda *own: own[1][:, 0]}, r"Lines returned shape \(\d+,\) for k\(A, B\)"),
+        (
+            {"_evaluate": lambda *arguments: arguments[1][:, 0]},
+            r"Lines returned shape \(\d+,\) for k\(A, B\)",
+        ),
         ({"_evaluate": lambda _, A, B: A @ (B**2).T}, r"diag\(X\) is not the diagonal of"),
         ({"_evaluate": lambda _, A, B: np.tril(A @ B.T)}, r"k\(X, X\) is not symmetric"),
     ],
@@ -198,14 +201,14 @@ def test_an_infinite_derivative_at_the_distance_zero_has_no_effect():
     kernel = Rough(2.0, 0.7)
     step = 1e-5
     change = Rough(2.0, 0.7 + step)(points) - Rough(2.0, 0.7 - step)(points)
-    own = kernel.parameter_gradient(points, "lengthscale", None)
-    np.testing.assert_allclose(own, change / (2.0 * step), atol=1e-8)
+    derivative = kernel.parameter_gradient(points, "lengthscale", None)
+    np.testing.assert_allclose(derivative, change / (2.0 * step), atol=1e-8)
     model = bnn.GPRegressor(process_of(kernel), noise=0.1).fit(points, np.sin(3.0 * points[:, 0]))
     moved = [model.predict(points + sign * 1e-7) for sign in (1.0, -1.0)]
     slopes = model.predict_gradient(points)[0][:, 0]
     np.testing.assert_allclose(slopes, (moved[0] - moved[1]) / 2e-7, atol=1e-4)
-    found = bnn.GPRegressor(process_of(Rough(None, None)), noise=0.1).fit(X, Y)
-    assert np.isfinite(found.predict(X, return_std=True)).all()
+    fitted = bnn.GPRegressor(process_of(Rough(None, None)), noise=0.1).fit(X, Y)
+    assert np.isfinite(fitted.predict(X, return_std=True)).all()
 
 
 @pytest.mark.parametrize("kernel", [Undefined(1.0, None), Undefined(1.0, 1.0)])

@@ -98,9 +98,9 @@ def test_parameters_for_each_output_set_the_number_of_outputs(name, tmp_path):
     """Equal samples, predictions and C code; a saved model predicts the same."""
     rng = np.random.default_rng(0)
     X, Y = rng.uniform(-1.0, 1.0, (8, 2)), rng.normal(2.0, 1.0, (8, 3))
-    given, expected = EQUAL[name]
-    np.testing.assert_array_equal(given.sample(X, 2, 0), expected.sample(X, 2, 0))
-    models = [bnn.GPRegressor(prior, noise=0.1).fit(X, Y) for prior in (given, expected)]
+    settings, expected = EQUAL[name]
+    np.testing.assert_array_equal(settings.sample(X, 2, 0), expected.sample(X, 2, 0))
+    models = [bnn.GPRegressor(prior, noise=0.1).fit(X, Y) for prior in (settings, expected)]
     models[0].save(tmp_path / "model.npz")
     models.append(bnn.load(tmp_path / "model.npz"))
     models.append(bnn.load(tmp_path / "model.npz").fit(X, Y, keep_prior=True))
@@ -125,10 +125,10 @@ def test_means_of_each_output_in_a_search_and_an_ensemble():
     means = np.array([5.0, -7.0])
     shifted = bnn.GPRegressor(GaussianProcessPrior(means, RBF(None, None)), noise=0.01)
     plain = bnn.GPRegressor(GaussianProcessPrior([0.0, 0.0], RBF(None, None)), noise=0.01)
-    found = shifted.fit(X, y + means).predict([[0.55]], return_std=True)
+    prediction = shifted.fit(X, y + means).predict([[0.55]], return_std=True)
     wanted = plain.fit(X, y).predict([[0.55]], return_std=True)
-    np.testing.assert_allclose(found[0] - means, wanted[0], rtol=1e-6)
-    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-4)
+    np.testing.assert_allclose(prediction[0] - means, wanted[0], rtol=1e-6)
+    np.testing.assert_allclose(prediction[1], wanted[1], rtol=1e-4)
     drawn = continued(GaussianProcessPrior(means, RBF(1e-12, 1.0)), X, X, 3, 0)
     np.testing.assert_allclose(drawn, np.broadcast_to(means, drawn.shape), atol=1e-4)
 
@@ -218,10 +218,10 @@ def test_realisations_continue(random):
     """continued goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
     cubic = RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
     prior = GaussianProcessPrior(cubic if random else 0.0, RBF(0.5, 0.4))
-    known = np.linspace(-1.0, 1.0, 40)[:, None]
-    drawn = prior.sample(known, 500, 3)
-    np.testing.assert_allclose(continued(prior, known, known, 500, 3), drawn, atol=2e-3)
-    far = continued(prior, np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
+    places = np.linspace(-1.0, 1.0, 40)[:, None]
+    drawn = prior.sample(places, 500, 3)
+    np.testing.assert_allclose(continued(prior, places, places, 500, 3), drawn, atol=2e-3)
+    far = continued(prior, np.array([[1.5], [3.0]]), places, 500, 3)[:, :, 0]
     covariance = prior_covariance(prior, np.array([[1.5], [3.0]]), 4000, 1)[0]
     assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
 

@@ -23,9 +23,9 @@ def test_gp_posterior_against_sklearn(kernel):
     """Mean, standard deviation and evidence of a zero-mean GP."""
     posterior = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=0.1).fit(X, Y[:, 0])
     regressor = GaussianProcessRegressor(0.7 * sk.RBF(0.5), alpha=0.01, optimizer=None)
-    found = posterior.predict(X_TEST, return_std=True)
+    prediction = posterior.predict(X_TEST, return_std=True)
     expected = regressor.fit(X, Y[:, 0]).predict(X_TEST, return_std=True)
-    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_allclose(prediction, expected, atol=1e-8)
     assert posterior.log_evidence() == pytest.approx(regressor.log_marginal_likelihood_value_)
 
 
@@ -58,9 +58,11 @@ def test_the_joint_gaussian_written_out(kernel, features, noise, gaps):
     prior = GaussianProcessPrior(bnn.LinearMean([0.5, -1.0, 0.0]), kernel, 3, active_dims=features)
     posterior = GPRegressor(prior, noise=noise).fit(X, y)
     points = np.concatenate([X, X_TEST])
-    each = [prior.covariance(points, points, j) for j in range(3)]
+    covariances = [prior.covariance(points, points, j) for j in range(3)]
     # Entry 3 i + j: output j of point i.
-    joint = sum(np.kron(block, np.diag(row)) for block, row in zip(each, np.eye(3), strict=True))
+    joint = sum(
+        np.kron(block, np.diag(row)) for block, row in zip(covariances, np.eye(3), strict=True)
+    )
     if callable(noise):
         added = noise(points)
     else:
@@ -75,8 +77,8 @@ def test_the_joint_gaussian_written_out(kernel, features, noise, gaps):
     at_points = np.einsum("nink->nik", tensor)
 
     close = {"rtol": 1e-10, "atol": 1e-10}
-    found, joint_covariance = posterior.joint_moments(X_TEST)
-    np.testing.assert_allclose(found, mean, **close)
+    joint_mean, joint_covariance = posterior.joint_moments(X_TEST)
+    np.testing.assert_allclose(joint_mean, mean, **close)
     by_output = tensor.transpose(1, 0, 3, 2).reshape(18, 18)
     np.testing.assert_allclose(joint_covariance, by_output, **close)
     np.testing.assert_allclose(posterior.predict(X_TEST), mean, **close)

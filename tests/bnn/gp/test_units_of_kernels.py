@@ -129,13 +129,8 @@ def kernel_of(name, unit):
 
 
 FAST = [("guide", 1e9, 1.0), ("algebraic", 1.0, 1e-9)]
-# Units of x and of y: every other kernel has them large, and the others small.
-UNITS = [((1e9, 1.0), (1.0, 1e-9)), ((1e-9, 1.0), (1.0, 1e9))]
-CASES = [
-    (name, *units)
-    for number, name in enumerate((*CUSTOM, *BUILT_IN, "Warped"))
-    for units in UNITS[number % 2]
-]
+UNITS = [(1e9, 1.0), (1e-9, 1.0), (1.0, 1e9), (1.0, 1e-9)]  # of x and of y
+CASES = [(name, *units) for name in (*CUSTOM, *BUILT_IN, "Warped") for units in UNITS]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +140,9 @@ CASES = [
 def test_predictions_do_not_depend_on_units(name, of_x, of_y):
     """Means agree within a tenth of a standard deviation; only the ends of searches differ."""
     wanted = predicted_in_usual_units(name)
-    found = predicted(kernel_of(name, of_x), of_x, of_y)
-    assert np.all(np.abs(found[0] - wanted[0]) < 0.1 * wanted[1])
-    np.testing.assert_allclose(found[1], wanted[1], rtol=0.1)
+    prediction = predicted(kernel_of(name, of_x), of_x, of_y)
+    assert np.all(np.abs(prediction[0] - wanted[0]) < 0.1 * wanted[1])
+    np.testing.assert_allclose(prediction[1], wanted[1], rtol=0.1)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +161,8 @@ def test_predictions_do_not_depend_on_units(name, of_x, of_y):
 def test_units_follow_from_the_formula(kernel, wanted):
     """Exponents of the units of y and x, for any unit of x."""
     for unit in (1.0, 1e9, 1e-9):
-        found = units_of(kernel, unit * X)
-        exponents = {name: (u.output, u.inputs[0]) for (name, _), u in found.items()}
+        units = units_of(kernel, unit * X)
+        exponents = {name: (u.output, u.inputs[0]) for (name, _), u in units.items()}
         assert exponents == {k: pytest.approx(v, abs=1e-6) for k, v in wanted.items()}
 
 

@@ -51,11 +51,13 @@ def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
     noise[:2, :2], noise[2:, 2:] = VARYING(runs)
     gain = np.linalg.solve(C[:n, :n] + noise, C[:n]).T
     mean = flat.mean(axis=0) + gain @ (results.ravel() - flat.mean(axis=0)[:n])
-    given = botorch_model(varying).condition_on_observations(*map(torch.as_tensor, (runs, results)))
+    conditioned = botorch_model(varying).condition_on_observations(
+        *map(torch.as_tensor, (runs, results))
+    )
     one = botorch_model(varying)
     for x, y in zip(runs, results, strict=True):
         one = one.condition_on_observations(*(torch.as_tensor(v[None]) for v in (x, y)))
-    for model in (given, one):
+    for model in (conditioned, one):
         values = model(torch.as_tensor(WANTED)).numpy().reshape(200, -1)
         np.testing.assert_allclose(values.mean(axis=0), mean, rtol=1e-8)
         scale = np.sqrt(np.outer(np.diag(C), np.diag(C)))
@@ -70,11 +72,11 @@ def test_the_integrated_variance_is_that_of_a_gaussian_process_and_its_gradient_
     model = botorch_model(varying).subset_output([0])
     function = qNegIntegratedPosteriorVariance(model, torch.as_tensor(WANTED))
     asked = np.random.default_rng(1).uniform([-1.0, 200.0], [1.0, 400.0], (3, q, 2))
-    for runs, found in zip(asked, function(torch.as_tensor(asked)), strict=True):
+    for runs, value in zip(asked, function(torch.as_tensor(asked)), strict=True):
         C = np.cov(varying.sample(np.concatenate([runs, WANTED]))[:, :, 0].T)
         results = C[:q, :q] + np.diag(VARYING(runs)[:, 0, 0])
         left = C - C[:, :q] @ np.linalg.solve(results, C[:q])
-        np.testing.assert_allclose(found, -np.mean(np.diag(left)[q:]), rtol=1e-9)
+        np.testing.assert_allclose(value, -np.mean(np.diag(left)[q:]), rtol=1e-9)
     x = torch.as_tensor(asked, dtype=torch.float64).requires_grad_()
     assert torch.autograd.gradcheck(function, x, rtol=1e-4, atol=1e-7, eps=1e-5)
 
@@ -101,8 +103,8 @@ def test_equal_results_almost_without_noise_are_taken_in():
     model = ensemble(n_members=200, noise=[1e-9, 1e-6])
     points = torch.as_tensor(WANTED[[0, 0, 1]])
     mean = botorch_model(model).posterior(points).mean
-    given = botorch_model(model).condition_on_observations(points, mean + 0.1)
-    found = given.posterior(points)
+    conditioned = botorch_model(model).condition_on_observations(points, mean + 0.1)
+    posterior = conditioned.posterior(points)
     scale = model.predict(WANTED[[0, 0, 1]], return_std=True)[1]
-    np.testing.assert_allclose(found.mean, mean + 0.1, atol=1e-5 * scale.max())
-    np.testing.assert_array_less(given(points).std(dim=0).numpy() / scale, 1e-5)
+    np.testing.assert_allclose(posterior.mean, mean + 0.1, atol=1e-5 * scale.max())
+    np.testing.assert_array_less(conditioned(points).std(dim=0).numpy() / scale, 1e-5)

@@ -35,8 +35,8 @@ FITS = {
 
 @pytest.fixture(scope="module", params=FITS)
 def model(request):
-    given, noise, y = FITS[request.param]
-    return bnn.GPRegressor(given, noise=noise).fit(X, y)
+    prior, noise, y = FITS[request.param]
+    return bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
 
 def by_point(covariance, n):
@@ -45,8 +45,8 @@ def by_point(covariance, n):
     return covariance[np.ix_(order, order)]
 
 
-def close(found, wanted, scale):
-    assert np.max(np.abs(found.detach().numpy() - wanted) / scale) < 1e-9
+def close(computed, wanted, scale):
+    assert np.max(np.abs(computed.detach().numpy() - wanted) / scale) < 1e-9
 
 
 def test_the_joint_posterior_and_that_of_results_are_those_of_the_process(model):
@@ -56,11 +56,11 @@ def test_the_joint_posterior_and_that_of_results_are_those_of_the_process(model)
     variances = model.predict(WANTED, return_std=True)[1] ** 2
     close(posterior.variance[0, 0], variances, variances)
     wanted = by_point(covariance, len(WANTED))
-    found = posterior.distribution.covariance_matrix[0, 0]
-    close(found, wanted, np.sqrt(np.outer(np.diag(wanted), np.diag(wanted))))
+    of_first = posterior.distribution.covariance_matrix[0, 0]
+    close(of_first, wanted, np.sqrt(np.outer(np.diag(wanted), np.diag(wanted))))
     std = model.predict(WANTED, return_std=True, include_noise=True)[1]
-    found = botorch_model(model).posterior(torch.as_tensor(WANTED), observation_noise=True)
-    close(found.variance.sqrt(), std, std)
+    of_first = botorch_model(model).posterior(torch.as_tensor(WANTED), observation_noise=True)
+    close(of_first.variance.sqrt(), std, std)
     second = botorch_model(model).posterior(torch.as_tensor(WANTED), output_indices=[1])
     close(second.variance[:, 0], variances[:, 1], variances[:, 1])
 
@@ -73,10 +73,10 @@ def test_gradients_are_those_of_differences(model, most, monkeypatch):
     scale = torch.tensor([1.0, 100.0])
 
     def parts(at):
-        found = botorch_model(model).posterior(at)
+        posterior = botorch_model(model).posterior(at)
         units = scale.repeat(2)
-        joint = found.distribution.covariance_matrix / units[:, None] / units
-        return found.mean / scale, joint
+        joint = posterior.distribution.covariance_matrix / units[:, None] / units
+        return posterior.mean / scale, joint
 
     assert torch.autograd.gradcheck(parts, x, eps=1e-4, rtol=1e-4, atol=1e-6)
 
@@ -98,21 +98,21 @@ def test_results_are_taken_in_as_by_a_process_with_more_data(model):
     second = start.subset_output([1]).condition_on_observations(points, values[:, 1:])
     second.outputs = [0, 1]
     both = start.condition_on_observations(points, values)
-    for given, rows in ((one, at["all"]), (both, at["all"]), (second, at["second"])):
+    for conditioned, rows in ((one, at["all"]), (both, at["all"]), (second, at["second"])):
         A = C[np.ix_(rows, rows)] + noise[np.ix_(rows, rows)]
         gain = np.linalg.solve(A, C[rows]).T
-        found = given.posterior(torch.as_tensor(WANTED))
+        posterior = conditioned.posterior(torch.as_tensor(WANTED))
         wanted = flat + gain @ (results.ravel()[rows] - flat[rows])
-        close(found.mean.flatten(), wanted, np.abs(wanted))
+        close(posterior.mean.flatten(), wanted, np.abs(wanted))
         left = C - gain @ C[rows]
         scale = np.sqrt(np.outer(np.diag(left), np.diag(left)))
-        close(found.distribution.covariance_matrix, left, 100.0 * scale)
+        close(posterior.distribution.covariance_matrix, left, 100.0 * scale)
 
 
 def test_a_prior_without_gradient_is_refused_by_name():
     for kernel, mean in ((OwnKernel(), 0.0), (sk.RBF(), 0.0), (bnn.RBF(), np.sin)):
-        given = bnn.GaussianProcessPrior(mean, kernel)
-        fitted = bnn.GPRegressor(given, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
+        prior = bnn.GaussianProcessPrior(mean, kernel)
+        fitted = bnn.GPRegressor(prior, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
         with pytest.raises(ValueError, match=r"has no gradient|mean of the prior is a ufunc"):
             botorch_model(fitted)
 
@@ -136,6 +136,6 @@ class Root(bnn.Kernel):
 def test_a_kernel_that_is_not_finite_at_a_new_point_is_named_with_the_point():
     positive = np.array([[0.5], [1.0], [2.0]])
     root = bnn.GaussianProcessPrior(0.0, Root())
-    found = botorch_model(bnn.GPRegressor(root, noise=0.1).fit(positive, positive[:, 0]))
+    converted = botorch_model(bnn.GPRegressor(root, noise=0.1).fit(positive, positive[:, 0]))
     with pytest.raises(ValueError, match=r"the kernel Root is not finite at X = \[-0\.5\]$"):
-        found.posterior(torch.tensor([[0.5], [-0.5]], dtype=torch.float64))
+        converted.posterior(torch.tensor([[0.5], [-0.5]], dtype=torch.float64))

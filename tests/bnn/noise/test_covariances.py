@@ -35,11 +35,11 @@ def test_covariance_is_found_under_large_differences_between_groups():
 def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     """One set of data in a thousand, within 4 standard errors of 2,000 sets."""
     said = []
-    for part in np.split(0.3 * RNG.standard_normal((n, 2000)), 2000, axis=1):
+    for sample in np.split(0.3 * RNG.standard_normal((n, 2000)), 2000, axis=1):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            warn_of_excess(np.array([[0.3**2]]), part, stacklevel=1)
-        said.append([each.category for each in caught] == [bnn.NoiseWarning])
+            warn_of_excess(np.array([[0.3**2]]), sample, stacklevel=1)
+        said.append([warning.category for warning in caught] == [bnn.NoiseWarning])
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
 

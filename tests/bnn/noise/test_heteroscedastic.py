@@ -36,7 +36,7 @@ def written_out(noise, points):
 def simulated(noise, n_groups, n, rng):
     """Return inputs, outputs (of large differences between groups), and groups."""
     inputs = rng.uniform(-1, 1, (n_groups, 2)).repeat(n, axis=0)
-    drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(inputs)]
+    drawn = [rng.multivariate_normal(np.zeros(2), covariance) for covariance in noise(inputs)]
     groups = np.arange(n_groups).repeat(n)
     return inputs, 10.0 * rng.standard_normal((n_groups, 2))[groups] + drawn, groups
 
@@ -44,16 +44,16 @@ def simulated(noise, n_groups, n, rng):
 def test_replicates_tell_the_coefficients_and_the_correlation():
     """Within 5 standard errors: those of independent fits to 20 other sets of replicates."""
     rng = np.random.default_rng(0)
-    found = []
+    estimates = []
     for _ in range(21):
         estimate = HeteroscedasticNoise.from_replicates(
             *simulated(NOISE, 40, 8, rng), squares=(0,), slope_deviation=100.0
         )
-        found.append(np.append(estimate.coefficients, estimate.correlation[0, 1]))
+        estimates.append(np.append(estimate.coefficients, estimate.correlation[0, 1]))
     truth = np.append(COEFFICIENTS, CORRELATION[0, 1])
-    error = np.std(found, axis=0, ddof=1)
+    error = np.std(estimates, axis=0, ddof=1)
     assert np.all(error < 0.2)
-    assert np.all(np.abs(np.mean(found, axis=0) - truth) < 5 * error / np.sqrt(len(found)))
+    assert np.all(np.abs(np.mean(estimates, axis=0) - truth) < 5 * error / np.sqrt(len(estimates)))
 
 
 def test_a_narrow_prior_of_the_slopes_leaves_the_constant_covariance():
@@ -140,12 +140,12 @@ def test_noise_is_told_without_replicates():
     truth = [[-2.5, -2.0], [1.0, -0.5], [0.0, 0.5]]
     noise = HeteroscedasticNoise(truth, CORRELATION)
     points = rng.uniform(-1, 1, (120, 2))
-    drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(points)]
+    drawn = [rng.multivariate_normal(np.zeros(2), covariance) for covariance in noise(points)]
     y = np.column_stack([np.sin(3.0 * points[:, 0]), points[:, 1] ** 2]) + drawn
-    found = fit_heteroscedastic_noise(points, y, restarts=0)
+    estimate = fit_heteroscedastic_noise(points, y, restarts=0)
     error = 1.0 / np.sqrt(2.0 * len(y) * points.var(axis=0))
-    assert np.all(np.abs(found.coefficients[1:] - truth[1:]) < 5.0 * error[:, None])
-    assert found.correlation[0, 1] == pytest.approx(0.6, abs=5.0 * (1.0 - 0.6**2) / np.sqrt(120))
+    assert np.all(np.abs(estimate.coefficients[1:] - truth[1:]) < 5.0 * error[:, None])
+    assert estimate.correlation[0, 1] == pytest.approx(0.6, abs=5.0 * (1.0 - 0.6**2) / np.sqrt(120))
 
 
 def coverage_of_f(n_in, n, slopes, seed):
@@ -239,5 +239,5 @@ def test_what_few_replicates_do_not_tell_is_said(n_out):
         new = rng.standard_normal((200, n_out))
         squares = np.einsum("ni,ij,nj->n", new, np.linalg.inv(estimate), new)
         held.append(np.mean(squares < chi2.ppf(0.95, n_out)))
-    said = [each.category for each in caught] == [bnn.NoiseWarning]
+    said = [warning.category for warning in caught] == [bnn.NoiseWarning]
     assert said == (np.mean(held) < 0.85)

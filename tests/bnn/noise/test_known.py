@@ -50,8 +50,8 @@ def test_a_row_of_weight_m_is_as_m_equal_rows(noise):
     weighted = bnn.GPRegressor(PRIOR, noise=noise).fit(X, Y, sample_weight=WEIGHTS)
     repeated = bnn.GPRegressor(PRIOR, noise=noise).fit(X[COPIES], Y[COPIES])
     pairs = zip(*(m.predict(NEW, return_cov=True) for m in (weighted, repeated)), strict=True)
-    for found, expected in pairs:
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+    for by_entry, expected in pairs:
+        np.testing.assert_allclose(by_entry, expected, atol=1e-9)
     assert weighted.elppd(X, Y) == pytest.approx(repeated.elppd(X, Y), abs=1e-7)
 
 
@@ -70,21 +70,21 @@ def test_the_optimum_of_anchored_members_is_that_of_equal_rows():
     repeated = bnn.train_anchored(networks, X[COPIES], Y[COPIES], **options)
     np.testing.assert_allclose(weighted.sample(NEW), repeated.sample(NEW), atol=1e-4)
     point = weighted.weights + 0.1
-    found, expected = data_gradient(weighted, point), data_gradient(repeated, point)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    of_weighted, expected = data_gradient(weighted, point), data_gradient(repeated, point)
+    np.testing.assert_allclose(of_weighted, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
 
 
 def test_the_gradient_of_the_evidence_beside_known_noise():
     basis = RNG.standard_normal((N, 2))
     relative = RNG.uniform(0.5, 2.0, N)
-    known = RNG.uniform(0.01, 0.1, N)
-    form = NoiseForm(known, relative, basis)
+    variances = RNG.uniform(0.01, 0.1, N)
+    form = NoiseForm(variances, relative, basis)
     density = FamilyDensity(Family((bnn.Matern52,)), 0.5 + 0.5 * X, Y[:, 0], form)
     eta = density.centre + 0.1 * RNG.standard_normal(len(density.centre))
     steps = 1e-5 * np.eye(len(eta))
     differences = [(density(eta + h)[0] - density(eta - h)[0]) / 2e-5 for h in steps]
     np.testing.assert_allclose(density(eta)[1], differences, rtol=1e-6, atol=1e-5)
-    noise = relative * density.unit_variances(eta) + known
+    noise = relative * density.unit_variances(eta) + variances
     np.testing.assert_allclose(density.variances(eta), noise)
     under_known = density.with_noise(NoiseForm.of_variances(noise))
     assert density.log_evidence(eta) == pytest.approx(under_known.log_evidence(eta[:3]))
@@ -144,9 +144,9 @@ def test_metadata_reaches_fit_through_a_pipeline():
         fitted = pipeline.fit(points, values, **params)[-1]
         np.testing.assert_array_equal(fitted.data_noise_.std[:, 0], std)
         done = cross_validate(pipeline, points, values, cv=3, params=params, return_estimator=True)
-        for fold, each in enumerate(done["estimator"]):
+        for fold, estimator in enumerate(done["estimator"]):
             expected = np.delete(std, 20 * fold + np.arange(20))
-            np.testing.assert_array_equal(each[-1].data_noise_.std[:, 0], expected)
+            np.testing.assert_array_equal(estimator[-1].data_noise_.std[:, 0], expected)
 
 
 def test_the_noise_of_new_data_is_not_known():
@@ -173,8 +173,8 @@ def test_a_file_holds_the_noise_of_the_data(kind, tmp_path):
     model = small(kind, PRIOR, noise=None).fit(X, Y, noise_std=STD, sample_weight=WEIGHTS)
     model.save(tmp_path / "model.npz")
     again = bnn.load(tmp_path / "model.npz")
-    found, expected = (m.predict(NEW, return_std=True) for m in (again, model))
-    np.testing.assert_array_equal(found, expected)
+    loaded, expected = (m.predict(NEW, return_std=True) for m in (again, model))
+    np.testing.assert_array_equal(loaded, expected)
 
 
 @pytest.mark.parametrize("noise", ["student_t", bnn.StudentNoise(0.1)])
@@ -235,19 +235,19 @@ def test_outputs_without_noise_agree_also_beside_one_with_noise(zero):
     model = bnn.GPRegressor(PRIOR, noise=zero).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-9)
     expected = bnn.GPRegressor(PRIOR, noise=[0.0, 0.1]).fit(X, Y).predict(NEW, return_cov=True)
-    part = bnn.GPRegressor(PRIOR, noise=np.diag([0.0, 0.01])).fit(X, Y)
-    for found, wanted in zip(part.predict(NEW, return_cov=True), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    partly_noisy = bnn.GPRegressor(PRIOR, noise=np.diag([0.0, 0.01])).fit(X, Y)
+    for moment, wanted in zip(partly_noisy.predict(NEW, return_cov=True), expected, strict=True):
+        np.testing.assert_allclose(moment, wanted, atol=1e-12)
 
 
 @BRIEF
 @pytest.mark.parametrize("zero", ZEROS_OF_TWO, ids=str)
 @pytest.mark.parametrize("kind", [bnn.GPRegressor, bnn.AnchoredEnsemble])
 def test_zero_beside_known_noise_is_no_further_noise(kind, zero):
-    known = [small(kind, PRIOR, noise=noise).fit(X, Y, noise_std=STD) for noise in (None, zero)]
-    np.testing.assert_array_equal(*(m.predict(NEW, return_std=True) for m in known))
+    models = [small(kind, PRIOR, noise=noise).fit(X, Y, noise_std=STD) for noise in (None, zero)]
+    np.testing.assert_array_equal(*(m.predict(NEW, return_std=True) for m in models))
     with pytest.raises(ValueError, match="add its variance"):
-        known[1].predict(NEW, return_std=True, include_noise=True)
+        models[1].predict(NEW, return_std=True, include_noise=True)
 
 
 @pytest.mark.filterwarnings("error")

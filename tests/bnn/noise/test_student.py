@@ -38,14 +38,14 @@ def test_posterior_and_bound_of_a_constant_beside_quadrature():
     )
     expected = mean / total
     spread = np.sqrt(square / total - (mean / total) ** 2)
-    (found,), (std,) = model.predict([[0.0]], return_std=True)
-    assert found == pytest.approx(expected, abs=0.1 * spread)
+    (predicted,), (std,) = model.predict([[0.0]], return_std=True)
+    assert predicted == pytest.approx(expected, abs=0.1 * spread)
     assert std == pytest.approx(spread, rel=0.15)
     evidence = np.log(total) - 10.0
     assert evidence - 0.5 < model.log_evidence() < evidence
     for new in (0.4, 6.0, 1e3):
-        a = np.linspace(found - 9 * std, found + 9 * std, 20_001)
-        predictive = np.sum(norm.pdf(a, found, std) * t.pdf(new - a, 4.0, scale=scale)) * (
+        a = np.linspace(predicted - 9 * std, predicted + 9 * std, 20_001)
+        predictive = np.sum(norm.pdf(a, predicted, std) * t.pdf(new - a, 4.0, scale=scale)) * (
             a[1] - a[0]
         )
         assert model.elppd([[0.0]], [new]) == pytest.approx(np.log(predictive), abs=1e-4)
@@ -65,8 +65,8 @@ def test_the_predictive_density_is_joint_over_the_outputs(noise):
     covariances = noise(X_NEW) if callable(noise) else [noise] * 5
     for y, m, C, S in zip(truth, mean, covariance, covariances, strict=True):
         f = m + grid @ np.linalg.cholesky(C).T
-        each = multivariate_t(np.zeros(2), S * 1.5 / 3.5, df=3.5).logpdf(y - f)
-        expected += logsumexp(logs + each)
+        log_density = multivariate_t(np.zeros(2), S * 1.5 / 3.5, df=3.5).logpdf(y - f)
+        expected += logsumexp(logs + log_density)
     assert model.elppd(X_NEW, truth) == pytest.approx(expected, abs=1e-3)
     total = model.predict(X_NEW, return_cov=True, include_noise=True)[1]
     np.testing.assert_allclose(total - covariance, covariances, atol=1e-12)
@@ -95,17 +95,17 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it()
     mixture = bnn.MixturePrior([process, process], [0.5, 0.5])
     results = []
     for prior in (process, mixture):
-        for each in (noise, StudentNoise(noise, np.inf), StudentNoise(noise, 1e6)):
-            model = bnn.GPRegressor(prior, noise=each).fit(X, Y)
+        for noise_model in (noise, StudentNoise(noise, np.inf), StudentNoise(noise, 1e6)):
+            model = bnn.GPRegressor(prior, noise=noise_model).fit(X, Y)
             moments = model.predict(X_NEW, return_cov=True, include_noise=True)
             results.append([*moments, model.elppd(X_NEW, Y[:5]), model.log_evidence()])
-            for found, expected in zip(results[-1], results[0], strict=True):
-                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-        for found, expected in zip(results[-2], results[-3], strict=True):
-            np.testing.assert_array_equal(found, expected)
+            for moment, expected in zip(results[-1], results[0], strict=True):
+                np.testing.assert_allclose(moment, expected, rtol=1e-4, atol=1e-5)
+        for moment, expected in zip(results[-2], results[-3], strict=True):
+            np.testing.assert_array_equal(moment, expected)
     heavy = [bnn.GPRegressor(prior, noise=StudentNoise(noise, 4.0)) for prior in (process, mixture)]
-    found, expected = (np.array(model.fit(X, Y).predict(X_NEW, True)) for model in heavy)
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    moment, expected = (np.array(model.fit(X, Y).predict(X_NEW, True)) for model in heavy)
+    np.testing.assert_allclose(moment, expected, atol=1e-3)
 
 
 @pytest.mark.slow
@@ -154,10 +154,10 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
     samples = Y + 0.3 * RNG.standard_normal((4, 20, 2))
     noise = StudentNoise(FULL, 3.0)
     density = multivariate_t([0, 0], FULL / 3.0, df=3.0)
-    each = np.mean([density.pdf(Y - s) for s in samples], axis=0)
-    assert metrics.elppd(Y, samples, noise) == pytest.approx(np.log(each).sum())
+    densities = np.mean([density.pdf(Y - s) for s in samples], axis=0)
+    assert metrics.elppd(Y, samples, noise) == pytest.approx(np.log(densities).sum())
     at_points = replace(noise, noise=np.tile(FULL, (20, 1, 1)))
-    assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(each).sum())
+    assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(densities).sum())
     gaussian = replace(noise, df=np.inf)
     assert metrics.elppd(Y, samples, gaussian) == metrics.elppd(Y, samples, FULL)
 

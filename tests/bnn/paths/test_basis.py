@@ -42,8 +42,8 @@ def test_a_point_without_fluctuation_has_the_deviatoric_stress_of_the_matrix():
     # Pure shear: the deviatoric stress xy is the stress of the matrix.
     shear = strain * [0.0, 0.0, 1.0]
     matrix = X * [0.0, 1.0, 1.0, 1.0]
-    found = alike.features(matrix, shear)
-    np.testing.assert_allclose(found.points[:, :, 0, 2], found.mean_fields[..., 2], atol=1e-6)
+    features = alike.features(matrix, shear)
+    np.testing.assert_allclose(features.points[:, :, 0, 2], features.mean_fields[..., 2], atol=1e-6)
 
 
 EXCHANGED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -54,10 +54,10 @@ FLIPPED = np.diag([1.0, 1.0, -1.0])
 def test_a_mirrored_path_has_the_mirrored_stress_of_every_feature_but_the_linear_ones(image):
     """The linear ones too, and so every member: a cell of random fibres prefers no axis."""
     X, strain = cells(3)
-    found = BANK.features(X, strain)
+    features = BANK.features(X, strain)
     mirrored = BANK.features(X, strain @ image)
-    np.testing.assert_allclose(mirrored.points, found.points @ image, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(mirrored.mean_fields, found.mean_fields @ image, atol=1e-9)
+    np.testing.assert_allclose(mirrored.points, features.points @ image, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mirrored.mean_fields, features.mean_fields @ image, atol=1e-9)
 
 
 def test_no_point_yields_before_the_mean_fields_in_any_direction():
@@ -67,12 +67,12 @@ def test_no_point_yields_before_the_mean_fields_in_any_direction():
     X, _ = cells(20)
     rays = np.random.default_rng(1).standard_normal((20, 1, 3))
     grid = np.linspace(0.0, 0.02, 201)[1:, None]
-    found = basis.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
-    last = np.argmax(found.plastic_strain > 0.0, axis=1)  # the first step that flows
+    features = basis.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
+    last = np.argmax(features.plastic_strain > 0.0, axis=1)  # the first step that flows
     assert (last > 0).all()
     for i in range(20):
         allowed = int(first_yield * last[i]) - 1
-        psi = found.points[i, :allowed] / grid[:allowed, None]
+        psi = features.points[i, :allowed] / grid[:allowed, None]
         np.testing.assert_allclose(psi, np.broadcast_to(psi[:1], psi.shape), rtol=1e-9, atol=1e-6)
 
 
@@ -93,12 +93,12 @@ def test_the_utilisation_is_that_of_the_matrix_and_one_once_it_has_flowed():
     """In proportion to an elastic strain, and zero at rest."""
     X, _ = cells(1)
     shear = np.array([0.0, 1e-4, 2e-4, -2e-4, 0.0, 0.05, 0.0])[None, :, None] * [0.0, 0.0, 1.0]
-    (found,) = BANK.features(X, shear).utilisation
-    assert found[0] == found[4] == 0.0
-    assert found[5] == found[6] == 1.0
+    (utilisation,) = BANK.features(X, shear).utilisation
+    assert utilisation[0] == utilisation[4] == 0.0
+    assert utilisation[5] == utilisation[6] == 1.0
     # q = √3 · 2 μ A_xy ε_xy with μ = E / 2.6
     expected = np.sqrt(3.0) * 2.0 * 1e5 / 2.6 * MEAN_FIELDS(X)[0, 0, 2, 2] * 1e-4 / 400.0
-    np.testing.assert_allclose(found[1:4], expected * np.array([1.0, 2.0, 2.0]), rtol=1e-9)
+    np.testing.assert_allclose(utilisation[1:4], expected * np.array([1.0, 2.0, 2.0]), rtol=1e-9)
 
 
 def test_inputs_of_equal_bounds_are_fixed():
@@ -122,6 +122,6 @@ def test_inputs_of_equal_bounds_are_fixed():
     ],
 )
 def test_what_a_basis_cannot_use_is_refused(changed, message):
-    given = {"concentration": MEAN_FIELDS, "bounds": BOUNDS, "n_points": 6} | changed
+    settings = {"concentration": MEAN_FIELDS, "bounds": BOUNDS, "n_points": 6} | changed
     with pytest.raises(ValueError, match=message):
-        MaterialPointBasis(**given).features(*cells(2))
+        MaterialPointBasis(**settings).features(*cells(2))

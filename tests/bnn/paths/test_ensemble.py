@@ -59,10 +59,10 @@ def correlated(strain, rng):
 def test_whitened_processes_are_independent():
     _, strain = cells(300)
     process = correlated(strain, np.random.default_rng(1))
-    found = whitened(process, travelled(strain), SCATTER.length)
+    white = whitened(process, travelled(strain), SCATTER.length)
     assert (process[:, 1:] * process[:, :-1]).mean() > 0.8
-    assert abs((found[:, 1:] * found[:, :-1]).mean()) < 0.02
-    assert found.var() == pytest.approx(1.0, abs=0.03)
+    assert abs((white[:, 1:] * white[:, :-1]).mean()) < 0.02
+    assert white.var() == pytest.approx(1.0, abs=0.03)
 
 
 def test_members_are_draws_of_the_posterior():
@@ -126,15 +126,17 @@ def test_paths_may_have_unequal_lengths():
     np.testing.assert_array_equal(listed.members_, alike.members_)
     ends = (100, 40, 100, 73, 40, 100)
     paths = [path[:end] for path, end in zip(strain, ends, strict=True)]
-    model = fitted(X, paths, [each[:end] for each, end in zip(stress, ends, strict=True)], 2)
+    model = fitted(
+        X, paths, [path_stress[:end] for path_stress, end in zip(stress, ends, strict=True)], 2
+    )
     mean, std = model.predict(X, paths, return_std=True)
     members = model.predict_members(X, paths)
     for i, path in enumerate(paths):
         own_mean, own_std = model.predict(X[[i]], path[None], return_std=True)
         np.testing.assert_allclose(mean[i], own_mean[0], rtol=1e-9)
         np.testing.assert_allclose(std[i], own_std[0], rtol=1e-9)
-        own = model.predict_members(X[[i]], path[None])
-        np.testing.assert_allclose(members[i], own[:, 0], rtol=1e-9)
+        of_path = model.predict_members(X[[i]], path[None])
+        np.testing.assert_allclose(members[i], of_path[:, 0], rtol=1e-9)
 
 
 def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
@@ -144,9 +146,9 @@ def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
     file = tmp_path / "paths.npz"
     model.save(file)
     again = StrainPathEnsemble.load(file, BANK.concentration)
-    for each in ("predict", "predict_members"):
-        found, expected = (getattr(m, each)(X, strain) for m in (again, model))
-        np.testing.assert_array_equal(found, expected)
+    for method in ("predict", "predict_members"):
+        loaded, expected = (getattr(m, method)(X, strain) for m in (again, model))
+        np.testing.assert_array_equal(loaded, expected)
     with pytest.raises(ValueError, match="must be the function of the saved model"):
         StrainPathEnsemble.load(file, partial(MEAN_FIELDS, softening=0.2))
     with pytest.raises(ValueError, match="a function, which files do not contain"):
@@ -171,9 +173,9 @@ def test_the_scatter_of_replicates_is_found():
     state = features.plastic_strain, features.utilisation
     sigma = SCATTER.std(X, *state)
     noise = np.stack([correlated(strain, rng) for _ in range(6)], axis=1)
-    found = fit_scatter(BANK, X, strain, 100.0 + sigma[:, None] * noise)
-    assert np.median(abs(np.log(found.std(X, *state) / sigma))) < 0.2
-    assert found.coefficients[:, 1] == pytest.approx(3.0, abs=0.6)
+    scatter = fit_scatter(BANK, X, strain, 100.0 + sigma[:, None] * noise)
+    assert np.median(abs(np.log(scatter.std(X, *state) / sigma))) < 0.2
+    assert scatter.coefficients[:, 1] == pytest.approx(3.0, abs=0.6)
 
 
 def test_a_path_that_begins_with_rest_teaches_as_much_as_without():

@@ -31,7 +31,7 @@ def test_the_order_of_the_inputs_does_not_count(tmp_path):
     X, strain = cells(5)
     X = np.column_stack([X, np.linspace(-1.0, 1.0, 5)])
     names = np.array([*INPUTS, "cov_radius"])
-    found = []
+    features = []
     for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
         model = ensemble(tuple(names[order].tolist()), order)
         stress = 1.1 * model.basis.features(X[:, order], strain).mean_fields
@@ -41,8 +41,8 @@ def test_the_order_of_the_inputs_does_not_count(tmp_path):
         bnn.export.path_to_c(model, tmp_path / "rve.c", X[0, order])
         code = (tmp_path / "rve.c").read_text()
         assert all(f"{name} = {value:g}" in code for name, value in zip(names, X[0], strict=True))
-        found.append([*model.predict(X[:, order], strain, return_std=True), _numbers(code)])
-    for first, second in zip(*found, strict=True):
+        features.append([*model.predict(X[:, order], strain, return_std=True), _numbers(code)])
+    for first, second in zip(*features, strict=True):
         np.testing.assert_allclose(second, first, rtol=1e-4, atol=1e-4 * np.abs(first).max())
 
 
@@ -86,10 +86,10 @@ def test_a_fitted_scatter_has_the_inputs_of_its_basis():
     plain = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=2)
     X, strain = cells(4)
     stress = np.random.default_rng(0).normal(0.0, 2.0, (4, 5, *strain.shape[1:]))
-    found = fit_scatter(basis, X[:, order], strain, stress)
-    assert found.inputs == names
+    scatter = fit_scatter(basis, X[:, order], strain, stress)
+    assert scatter.inputs == names
     np.testing.assert_allclose(
-        found.coefficients, fit_scatter(plain, X, strain, stress).coefficients
+        scatter.coefficients, fit_scatter(plain, X, strain, stress).coefficients
     )
 
 

@@ -60,8 +60,8 @@ def test_points_about_mean_fields_follow_simulated_walks():
     """Without training: within 2 % of the variance of the stress, on walks that chose nothing."""
     truth = load_paths("reference_random")
     A = strain_concentration(truth.inputs, softening=0.1)
-    found = mean_field_stress(A, truth.inputs, truth.strain, PhaseProperties())
+    predicted = mean_field_stress(A, truth.inputs, truth.strain, PhaseProperties())
     stress = truth.mean_stress
-    error = ((found - stress) ** 2).mean((0, 1)) / stress.var((0, 1))
+    error = ((predicted - stress) ** 2).mean((0, 1)) / stress.var((0, 1))
     print(f"mean squared error over the variance, xx, yy, xy: {error.round(4)}")
     assert (error < 0.02).all()

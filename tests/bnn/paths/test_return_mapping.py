@@ -42,10 +42,10 @@ def _compiled(deviators, b, c):
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_stress_along_a_path_is_that_of_the_compiled_solver(law):
     deviators = _walks(points=4, steps=60)
-    own = deviatoric_stress(torch.as_tensor(deviators), Matrix(MU, 400.0, *law)).numpy()
+    stress = deviatoric_stress(torch.as_tensor(deviators), Matrix(MU, 400.0, *law)).numpy()
     compiled = np.stack([_compiled(deviators[:, i], *law) for i in range(4)], axis=1)
-    assert np.abs(own).max() > 150.0
-    assert np.abs(own - compiled).max() < 1e-9 * np.abs(compiled).max()
+    assert np.abs(stress).max() > 150.0
+    assert np.abs(stress - compiled).max() < 1e-9 * np.abs(compiled).max()
 
 
 def test_points_with_laws_of_their_own_are_those_of_single_ones():

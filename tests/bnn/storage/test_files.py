@@ -72,17 +72,20 @@ SAVED = {
 
 def answers(model):
     """All that a model says at X_TEST."""
-    found = [*model.predict(X_TEST, return_std=True, include_noise=True)]
-    found += [*model.predict(X_TEST, return_std=True), *model.predict(X_TEST, return_cov=True)]
+    predictions = [*model.predict(X_TEST, return_std=True, include_noise=True)]
+    predictions += [
+        *model.predict(X_TEST, return_std=True),
+        *model.predict(X_TEST, return_cov=True),
+    ]
     drawn = model.estimator_ if isinstance(model, bnn.PCARegressor) else model
     seeded = {"random_state": 1} if isinstance(drawn, GPRegressor) else {}
-    found.append(model.sample(X_TEST, **seeded))
-    found += [
+    predictions.append(model.sample(X_TEST, **seeded))
+    predictions += [
         getattr(model, name)() for name in ("penalty", "log_evidence") if hasattr(model, name)
     ]
     if hasattr(model, "sample_prior"):
-        found.append(model.sample_prior(X_TEST))
-    return found
+        predictions.append(model.sample_prior(X_TEST))
+    return predictions
 
 
 @pytest.mark.parametrize("name", SAVED)
@@ -97,8 +100,8 @@ def test_what_is_saved_comes_back(name, tmp_path):
     with pytest.raises(ValueError, match="feature names should match"):
         loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
     if isinstance(model, GPRegressor):
-        for each in (model, loaded):
-            np.testing.assert_equal(answers(each.fit(X, y, keep_prior=True)), expected)
+        for regressor in (model, loaded):
+            np.testing.assert_equal(answers(regressor.fit(X, y, keep_prior=True)), expected)
     if not isinstance(model, bnn.PCARegressor):  # its unfitted estimator is in no file
         np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
 
@@ -201,11 +204,11 @@ def test_what_is_no_saved_model_is_refused(saved, tmp_path):
 def rewrite(path, drop=(), header=None, **arrays):
     """Change arrays and the header, a function of it."""
     with np.load(path) as file:
-        kept = {name: values for name, values in file.items() if name not in drop}
+        entries = {name: values for name, values in file.items() if name not in drop}
     if header is not None:
-        content = json.loads(str(kept["header"]))
-        kept["header"] = np.array(json.dumps(header(content) or content))
-    np.savez(path, **{**kept, **arrays})
+        content = json.loads(str(entries["header"]))
+        entries["header"] = np.array(json.dumps(header(content) or content))
+    np.savez(path, **{**entries, **arrays})
 
 
 MEMBERS = "fitted.members_."
@@ -274,9 +277,9 @@ def predictions(path):
 def test_damaged_bytes_are_refused_or_change_no_prediction(saved, whole, data):
     content, expected = whole
     saved.write_bytes(data.draw(damaged(content)))
-    found = outcome(predictions, saved)
-    if found is not None:
-        np.testing.assert_array_equal(found, expected)
+    result = outcome(predictions, saved)
+    if result is not None:
+        np.testing.assert_array_equal(result, expected)
 
 
 def entries(tree, keys=()):
@@ -303,8 +306,8 @@ def test_any_other_entry_of_the_header_is_refused_or_predicts_numbers(saved, oth
         else:
             place[last] = other
         rewrite(saved, header=lambda _, changed=changed: changed)
-        found = outcome(predictions, saved)
-        assert found is None or found.dtype.kind == "f"
+        result = outcome(predictions, saved)
+        assert result is None or result.dtype.kind == "f"
         if other == "missing" and keys == PARAMETERS:
             assert getattr(load(saved), last) == getattr(VanillaEnsemble(), last)
 

@@ -43,8 +43,8 @@ def keys_of(value, seen):
         parts = [value.__self__]
     else:
         parts = [vars(value)] if hasattr(value, "__dict__") else []
-    for part in parts:
-        yield from keys_of(part, seen)
+    for entry in parts:
+        yield from keys_of(entry, seen)
 
 
 @pytest.mark.usefixtures("one_family")

@@ -16,8 +16,8 @@ from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank, fit_weig
 
 def minimised(start, rule, loss, step, lengths=(1.0,)):
     """Weights, losses of all steps, and who arrived, for a loss and steps in closed form."""
-    given = {"loss": lambda w, _: loss(w), "step": lambda w, *_: step(w)}
-    problem = SimpleNamespace(lengths=lengths, **given)
+    functions = {"loss": lambda w, _: loss(w), "step": lambda w, *_: step(w)}
+    problem = SimpleNamespace(lengths=lengths, **functions)
     return minimise(problem, torch.tensor(start, dtype=torch.float64), rule, threading.Event())
 
 
@@ -77,12 +77,12 @@ def fit(network, noise, truth, prior=None):
 def test_a_linear_network_arrives_at_the_closed_form(noise):
     direction = np.array([[0.6], [0.8]])
     prior = DiagonalPlusLowRank.isotropic_plus(1.0, direction, np.array([2.0]))
-    X, y, anchors, found = fit(MLP((1, 1)), noise, lambda X: 1.5 * X - 0.5, prior)
+    X, y, anchors, members = fit(MLP((1, 1)), noise, lambda X: 1.5 * X - 0.5, prior)
     features = np.column_stack([X, np.ones(N)])
     precision = np.linalg.inv(np.eye(2) + 4.0 * direction @ direction.T)
     normal = features.T @ features / noise**2 + precision
     right = y[:, :, 0] @ features / noise**2 + anchors @ precision
-    np.testing.assert_allclose(found.weights, np.linalg.solve(normal, right.T).T, rtol=2e-7)
+    np.testing.assert_allclose(members.weights, np.linalg.solve(normal, right.T).T, rtol=2e-7)
 
 
 @pytest.mark.parametrize("noise", [1e-5, 1e-6])
@@ -92,9 +92,9 @@ def test_nobody_stays_at_the_start_however_small_the_noise(noise):
     SciPy's least_squares ends between 11 and 24 from the same starts, after 300 evaluations.
     """
     with pytest.warns(ConvergenceWarning, match="6 of 6 members did not converge within 200"):
-        _, _, _, found = fit(MLP((1, 8, 1), "silu"), noise, sine)
-    assert np.all(found.losses[0] > 1e10)
-    assert np.all(found.losses[found.epochs, np.arange(K)] < 1e3)
+        _, _, _, members = fit(MLP((1, 8, 1), "silu"), noise, sine)
+    assert np.all(members.losses[0] > 1e10)
+    assert np.all(members.losses[members.epochs, np.arange(K)] < 1e3)
 
 
 N_POINTS = 500

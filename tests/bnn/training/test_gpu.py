@@ -31,12 +31,12 @@ def test_members_are_those_of_the_cpu(way, with_prior):
     weights, X, y, seeds = problem()
     goal = objective_near(weights) if with_prior else None
     settings = TrainingSettings(epochs=20, **WAYS[way])
-    found = {
+    trained = {
         device: train(SMOOTH, weights, X, y, settings, seeds=seeds, objective=goal, device=device)
         for device in ("cpu", "cuda")
     }
-    np.testing.assert_allclose(found["cuda"].weights, found["cpu"].weights, rtol=0, atol=1e-4)
-    np.testing.assert_allclose(found["cuda"].losses, found["cpu"].losses, rtol=1e-3)
+    np.testing.assert_allclose(trained["cuda"].weights, trained["cpu"].weights, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(trained["cuda"].losses, trained["cpu"].losses, rtol=1e-3)
 
 
 def test_a_recorded_epoch_equals_one_that_is_not_recorded(monkeypatch):

@@ -177,12 +177,12 @@ def test_batch_sums_are_those_of_the_published_run():
     shuffler = Shuffler(seeds, 10, torch.device("cpu"))
 
     def gradient(w, order, batch):
-        found = np.empty_like(w)
+        of_members = np.empty_like(w)
         for k in range(2):
             rows = order[k, batch]
             residual = design[rows] @ w[k] - y[k, rows, 0]
-            found[k] = 2.0 * 2.0 * residual @ design[rows] + 2.0 * w[k] / [0.49, 0.09]
-        return found
+            of_members[k] = 2.0 * 2.0 * residual @ design[rows] + 2.0 * w[k] / [0.49, 0.09]
+        return of_members
 
     orders = [shuffler.permutations(epoch).numpy() for epoch in range(4)]
     gradients = [

@@ -66,15 +66,13 @@ processor.has_feature = lambda name: name != "avx512f"
 
 
 @pytest.mark.skipif(not products.has_feature("avx512f"), reason="the processor lacks AVX-512")
-def test_products_have_the_same_bits_with_both_widths_of_vectors():
+def test_products_have_the_same_bits_with_both_widths_of_vectors(capsys):
     """Committed results have to come out again on processors with and without AVX-512."""
-    found = []
-    for program in (PRINT_BITS, NARROW + PRINT_BITS):
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        )
-        found.append(done.stdout.splitlines())
-    (wide, *bits), (narrow, *others) = found
+    exec(PRINT_BITS, {})
+    wide, *bits = capsys.readouterr().out.splitlines()
+    command = [sys.executable, "-c", NARROW + PRINT_BITS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    narrow, *others = done.stdout.splitlines()
     assert (wide, narrow) == ("16", "8")
     assert len(bits) == 8
     assert bits == others
@@ -114,12 +112,12 @@ def test_training_does_not_depend_on_the_products(monkeypatch):
     start = 0.3 * rng.standard_normal((3, architecture.n_weights)).astype(np.float32)
     X = rng.standard_normal((50, 2))
     y = rng.standard_normal((3, 50, 1))
-    found = []
+    trained = []
     for choice in ("own", "torch"):
         monkeypatch.setenv("BNN_PRODUCTS", choice)
         run = train(architecture, start, X, y, TrainingSettings(epochs=1), seeds=np.arange(3))
-        found.append(run.weights)
-    np.testing.assert_allclose(*found, atol=2e-5)
+        trained.append(run.weights)
+    np.testing.assert_allclose(*trained, atol=2e-5)
     monkeypatch.setenv("BNN_PRODUCTS", "mkl")
     with pytest.raises(ValueError, match="BNN_PRODUCTS = 'mkl': must be one of own, torch"):
         products.products_on(torch.device("cpu"))

@@ -44,9 +44,9 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
 
 def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
     def rve(inputs, seed, settings):
-        found = AnalyticRVE()(inputs, seed, settings)
-        found.info["warning"] = "b_eff extrapolates"
-        return found
+        simulated = AnalyticRVE()(inputs, seed, settings)
+        simulated.info["warning"] = "b_eff extrapolates"
+        return simulated
 
     options = ["--strain", "0.02", "--n-fibres", "7", "--E-m", "70", "--seed", "5"]
     command = ["generate", "test_uniform", "--out", tmp_path, *QUICK, *options]

@@ -24,7 +24,7 @@ from fe_data import (
 )
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import PAIRS, TO_KELVIN, rotation
-from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.material_points import MaterialPoints
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.tangent import TangentSystem, gmres
@@ -47,8 +47,8 @@ CARBON = named_phases("carbon_epoxy")
 
 def small(phases, loading, increments=8, **options):
     """An RVE of two fibres on a coarse mesh."""
-    given = {"resolution": 2.0, "tolerance": 1e-9, "silent": True, **options}
-    return solve_composite(phases, TWO_FIBRES, loading, increments=increments, **given)
+    settings = {"resolution": 2.0, "tolerance": 1e-9, "silent": True, **options}
+    return solve_composite(phases, TWO_FIBRES, loading, increments=increments, **settings)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,10 @@ def test_j2_at_a_point_is_that_of_the_fast_solver(hardening, b_and_c, changed):
         state = points.evaluate(strain, state).state
         expected = (state["plastic_strain"][0] / TO_KELVIN)[IN_PLANE]
         np.testing.assert_allclose(fast.old.p, state["p"][0], rtol=1e-9)
-        found = fast.old.plastic_strain.reshape(-1, 3)
-        np.testing.assert_allclose(found, np.tile(expected, (len(found), 1)), rtol=1e-9)
+        plastic_strain = fast.old.plastic_strain.reshape(-1, 3)
+        np.testing.assert_allclose(
+            plastic_strain, np.tile(expected, (len(plastic_strain), 1)), rtol=1e-9
+        )
     assert state["p"][0] > 0.1
 
 
@@ -111,13 +113,13 @@ def test_j2_is_that_of_the_fast_solver(hardening, b_and_c, changed, loading):
     assert general.history["yielded_fraction"][-1] > 0.3
     for name in ("strain", "stress", "plastic_strain"):
         expected = plane.history[name]
-        found = general.history[name]
-        np.testing.assert_allclose(found[:, :4], expected, atol=1e-6 * np.abs(expected).max())
-        assert not found[:, 4:].any()
+        values = general.history[name]
+        np.testing.assert_allclose(values[:, :4], expected, atol=1e-6 * np.abs(expected).max())
+        assert not values[:, 4:].any()
 
 
 @pytest.mark.usefixtures("fast_elements")
-@pytest.mark.parametrize("increments", [4, 32])
+@pytest.mark.parametrize("increments", [4, pytest.param(32, marks=pytest.mark.slow)])
 def test_hardening_that_begins_steeply_converges_to_the_stress_of_the_fast_solver(increments):
     """With c = 0.01 a plastic strain of 1e-200 has a tenth of the hardening of one."""
     loading = Loading((0.02, None, None), increments=increments)
@@ -129,8 +131,8 @@ def test_hardening_that_begins_steeply_converges_to_the_stress_of_the_fast_solve
     general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading)
     assert general.history["yielded_fraction"][-1] > 0.5
     # Both halve increments that fail, but not the same ones.
-    found, expected = (each.history["stress"][:, 0] for each in (general, plane))
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    stress, expected = (rve.history["stress"][:, 0] for rve in (general, plane))
+    np.testing.assert_allclose(stress, expected, rtol=1e-3)
 
 
 def test_six_components_contain_plane_strain():
@@ -159,9 +161,9 @@ def test_prescribed_and_free_components_are_met(general):
     strain = general.history["strain"][[4, 8]]
     stress = general.history["stress"][[4, 8]]
     wanted, forces = GENERAL.vertices
-    given = ~np.isnan(wanted)
-    np.testing.assert_allclose(strain[given], wanted[given], atol=1e-15)
-    np.testing.assert_allclose(stress[~given], forces[~given], atol=1e-6)
+    is_prescribed = ~np.isnan(wanted)
+    np.testing.assert_allclose(strain[is_prescribed], wanted[is_prescribed], atol=1e-15)
+    np.testing.assert_allclose(stress[~is_prescribed], forces[~is_prescribed], atol=1e-6)
     temperatures = [0, -12.5, -25, -37.5, -50, -57.5, -65, -72.5, -80]
     assert general.history["temperature"].tolist() == temperatures
     assert general.history["yielded_fraction"][-1] > 0.1
@@ -307,6 +309,7 @@ def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
     assert gmres(lambda v: v, lambda v: v, np.zeros(3), 1e-9)[1] == 0
 
 
+@pytest.mark.slow
 def test_a_path_is_followed_in_smaller_steps_and_given_up():
     """Perfect plasticity: a mean stress beyond the limit load has no equilibrium."""
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": 400.0})
@@ -315,6 +318,7 @@ def test_a_path_is_followed_in_smaller_steps_and_given_up():
         small(phases, Loading((None,) * 3, (5000.0, 0.0, 0.0)), increments=1)
 
 
+@pytest.mark.slow
 def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
     """Across the fibres at v_f = 0.6, beyond yield, without cutbacks; the matrix by 1.5."""
     microstructure = random_microstructure(0.6, 1, 6, 1.04)
@@ -342,8 +346,8 @@ def test_tension_at_an_angle_has_the_modulus_of_this_direction(angle):
     fibre = Microstructure([[0.5, 0.5]], 0.35)
     same = Material(Isotropic(70.0, 0.3))
     for phases in (Phases(same, same), Phases(same, Material(Isotropic(400.0, 0.2)))):
-        found = effective_constants(phases, fibre, resolution=3.0)
-        kelvin = found.stiffness_GPa * np.outer(TO_KELVIN, TO_KELVIN)
+        constants = effective_constants(phases, fibre, resolution=3.0)
+        kelvin = constants.stiffness_GPa * np.outer(TO_KELVIN, TO_KELVIN)
         modulus = 1e3 / (m @ np.linalg.inv(kelvin) @ m)
         if phases.fibres is same:
             assert modulus == pytest.approx(70e3, rel=1e-8)

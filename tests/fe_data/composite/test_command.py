@@ -12,7 +12,7 @@ from fe_data.geometry.microstructure import random_microstructure
 
 
 def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
-    found = effective_constants(
+    constants = effective_constants(
         named_phases("carbon_epoxy"), random_microstructure(0.6, 2, 4, 1.05), resolution=3.0
     )
     words = "constants --material carbon_epoxy --vf 0.6 --seed 2 --n-fibres 4 --min-spacing 1.05 "
@@ -21,15 +21,15 @@ def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
         assert main(words.split()) == 0
     measured = named_phases("carbon_epoxy").measured
     printed = capsys.readouterr().out
-    assert found.table(measured) in printed
+    assert constants.table(measured) in printed
     rows = {line.split()[0]: line.split() for line in printed.splitlines()}
     assert (rows["E_T_GPa"][-1], rows["alpha_T_per_K"][-1]) == ("11", "2.6e-05")  # of the ply
-    assert rows["G_TT_GPa"][-1] == f"{found.upper.G_TT_GPa:.5g}"  # not measured
+    assert rows["G_TT_GPa"][-1] == f"{constants.upper.G_TT_GPa:.5g}"  # not measured
     assert "measured transverse_tension_MPa 48\n" in printed
     content = json.loads((tmp_path / "constants.json").read_text())
     assert content["measured"]["longitudinal_shear_MPa"] == 79.0
-    np.testing.assert_allclose(content["stiffness_GPa"], found.stiffness_GPa, rtol=1e-12)
-    assert content["lower"]["E_T_GPa"] == found.lower.E_T_GPa
+    np.testing.assert_allclose(content["stiffness_GPa"], constants.stiffness_GPa, rtol=1e-12)
+    assert content["lower"]["E_T_GPa"] == constants.lower.E_T_GPa
 
 
 def test_the_command_writes_no_expansion_that_no_phase_has_and_states_few_fibres(tmp_path, capsys):
@@ -57,11 +57,11 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     assert "(hexagonal: 1.229)" in printed
     rows = "x,y,radius,phase\n0.3,0.3,0.2,fibres\n0.8,0.7,0.1,void\n"
     (tmp_path / "fibres.csv").write_text(rows)
-    given = Microstructure([[0.3, 0.3], [0.8, 0.7]], [0.2, 0.1], ["fibres", "void"])
+    fibre_and_void = Microstructure([[0.3, 0.3], [0.8, 0.7]], [0.2, 0.1], ["fibres", "void"])
     assert main([*start.split(), "--microstructure", str(tmp_path / "fibres.csv")]) == 0
     phases = named_phases("glass_epoxy")
-    found = effective_constants(phases, given, resolution=3.0)
-    assert found.table(phases.measured) in capsys.readouterr().out
+    constants = effective_constants(phases, fibre_and_void, resolution=3.0)
+    assert constants.table(phases.measured) in capsys.readouterr().out
 
 
 RESULT_OF_AN_RVE = '{\n "components": "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"\n}\n'
@@ -133,8 +133,8 @@ def test_the_command_keeps_a_file_that_is_not_its_own(tmp_path, content):
 )
 def test_the_command_names_what_is_wrong(tmp_path, capsys, words, reason):
     (tmp_path / "fibres.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
-    given = words.format(tmp_path / "fibres.csv")
-    assert main(f"constants --material paper {given}".split()) == 2
+    command = words.format(tmp_path / "fibres.csv")
+    assert main(f"constants --material paper {command}".split()) == 2
     assert reason in capsys.readouterr().err
 
 

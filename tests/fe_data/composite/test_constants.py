@@ -32,14 +32,16 @@ def test_a_hexagonal_array_is_close_to_composite_cylinders(phases):
     stiffness, _ = homogenised(hexagonal_cell(phases, 0.47, 12.0))
     nearest = transversely_isotropic(stiffness)
     assert np.linalg.norm(stiffness - nearest) < 2e-4 * np.linalg.norm(stiffness)
-    found = Constants.of(nearest)
+    constants = Constants.of(nearest)
     lower, upper = bounds(phases, 0.47)
-    assert found.E_L_GPa == pytest.approx(lower.E_L_GPa, rel=1e-4)
-    assert found.nu_LT == pytest.approx(upper.nu_LT, rel=1e-3)
-    assert found.k_T_GPa == pytest.approx(lower.k_T_GPa, rel=1e-2)
-    assert found.G_LT_GPa == pytest.approx(lower.G_LT_GPa, rel=2e-3)
-    for each in dataclasses.asdict(lower):
-        assert getattr(lower, each) <= getattr(found, each) <= getattr(upper, each), each
+    assert constants.E_L_GPa == pytest.approx(lower.E_L_GPa, rel=1e-4)
+    assert constants.nu_LT == pytest.approx(upper.nu_LT, rel=1e-3)
+    assert constants.k_T_GPa == pytest.approx(lower.k_T_GPa, rel=1e-2)
+    assert constants.G_LT_GPa == pytest.approx(lower.G_LT_GPa, rel=2e-3)
+    for constant in dataclasses.asdict(lower):
+        assert (
+            getattr(lower, constant) <= getattr(constants, constant) <= getattr(upper, constant)
+        ), constant
 
 
 def test_a_square_array_of_boron_and_aluminium_has_published_moduli():
@@ -57,16 +59,16 @@ def test_a_square_array_of_boron_and_aluminium_has_published_moduli():
 
 def test_a_square_array_prints_its_moduli_by_direction():
     """E_x and G_xy are those published; E at 45 degrees follows from the rotated compliance."""
-    found = effective_constants(METAL, square(0.47), resolution=10)
-    assert found.misfit > 0.01
-    directions = found.by_direction
+    constants = effective_constants(METAL, square(0.47), resolution=10)
+    assert constants.misfit > 0.01
+    directions = constants.by_direction
     assert directions["E_x_GPa"] == pytest.approx(144.0, abs=0.5)
     assert directions["E_x_GPa"] == pytest.approx(directions["E_y_GPa"], rel=1e-6)
     assert directions["G_xy_GPa"] == pytest.approx(45.9, abs=0.15)
     # 4 / E_45 = 2 (1 - ν_xy) / E_x + 1 / G_xy
     expected = 2 * (1 - directions["nu_xy"]) / directions["E_x_GPa"] + 1 / directions["G_xy_GPa"]
     assert 4 / directions["E_45_GPa"] == pytest.approx(expected, rel=1e-6)
-    *_, title = found.table().partition("above 1 %")
+    *_, title = constants.table().partition("above 1 %")
     for name, value in directions.items():
         assert f"{name:12s}{value:13.5g}" in title
     hexagons = effective_constants(METAL, hexagonal(0.47), resolution=6)
@@ -79,13 +81,13 @@ def test_a_square_array_prints_its_moduli_by_direction():
 def test_constants_by_direction_of_a_known_stiffness_are_those_of_its_material():
     material = TransverselyIsotropic(225.0, 15.0, 0.2, 0.4, 12.0, axis=0.0)
     one = Phases(Material(material), Material(material))
-    found = effective_constants(one, square(0.2), resolution=2).by_direction
-    assert found["E_x_GPa"] == pytest.approx(225.0, rel=1e-8)
-    assert found["E_y_GPa"] == pytest.approx(15.0, rel=1e-8)
-    assert found["nu_xy"] == pytest.approx(0.2, rel=1e-8)
-    assert found["nu_Ly"] == pytest.approx(0.4, rel=1e-8)
-    assert found["G_xy_GPa"] == pytest.approx(12.0, rel=1e-8)
-    assert found["G_Ly_GPa"] == pytest.approx(15.0 / 2.8, rel=1e-8)
+    by_direction = effective_constants(one, square(0.2), resolution=2).by_direction
+    assert by_direction["E_x_GPa"] == pytest.approx(225.0, rel=1e-8)
+    assert by_direction["E_y_GPa"] == pytest.approx(15.0, rel=1e-8)
+    assert by_direction["nu_xy"] == pytest.approx(0.2, rel=1e-8)
+    assert by_direction["nu_Ly"] == pytest.approx(0.4, rel=1e-8)
+    assert by_direction["G_xy_GPa"] == pytest.approx(12.0, rel=1e-8)
+    assert by_direction["G_Ly_GPa"] == pytest.approx(15.0 / 2.8, rel=1e-8)
 
 
 @pytest.mark.slow
@@ -96,13 +98,13 @@ def test_moduli_of_the_default_mesh_err_by_less_than_3_per_mille(monkeypatch, na
     micro = random_microstructure(0.2 if kind == "void" else 0.5, 1, 6)
     micro = dataclasses.replace(micro, phases=kind)
     phases = named_phases(name)
-    found = effective_constants(phases, micro)
+    constants = effective_constants(phases, micro)
     pull = Loading((1e-5, *[None] * 5), increments=1)
     stress = solve_composite(phases, micro, pull, tolerance=1e-9, silent=True).history["stress"]
-    assert stress[-1, 0] / 1e-2 == pytest.approx(found.by_direction["E_x_GPa"], rel=1e-6)
+    assert stress[-1, 0] / 1e-2 == pytest.approx(constants.by_direction["E_x_GPa"], rel=1e-6)
     monkeypatch.setattr(rve, "_FINENESS", 3.0 * rve._FINENESS)
     fine = dataclasses.asdict(effective_constants(phases, micro).constants)
-    for constant, value in dataclasses.asdict(found.constants).items():
+    for constant, value in dataclasses.asdict(constants.constants).items():
         assert value == pytest.approx(fine[constant], rel=3e-3), constant
 
 
@@ -125,24 +127,24 @@ def expanding(matrix, fibres, ring):
 def test_a_phase_that_does_not_expand_is_named(phases, names, coated):
     micro = square(0.2).coated(0.1) if coated else square(0.2)
     with pytest.warns(UserWarning, match=f"alpha_per_K of {names} is zero, while other phases"):
-        found = effective_constants(phases, micro, resolution=2)
-    assert "alpha_L_per_K" in found.table()
+        constants = effective_constants(phases, micro, resolution=2)
+    assert "alpha_L_per_K" in constants.table()
 
 
 def test_without_expansion_of_any_phase_none_is_printed():
-    found = effective_constants(expanding(0.0, 0.0, 1e-5), square(0.2), resolution=2)
-    assert "alpha" not in found.table()
+    constants = effective_constants(expanding(0.0, 0.0, 1e-5), square(0.2), resolution=2)
+    assert "alpha" not in constants.table()
 
 
 @pytest.mark.parametrize("phases", [METAL, CARBON], ids=["metal", "carbon"])
 def test_expansion_and_stiffness_of_two_phases_are_related(phases):
     """Levin (1967): α* = <α> + (α_f - α_m) : (S_f - S_m)⁻¹ : (S* - <S>), whatever the geometry."""
-    found, expansion = homogenised(square_cell(phases, 0.4, 4.0))
+    stiffness, expansion = homogenised(square_cell(phases, 0.4, 4.0))
     f, m = phases.fibres.elasticity, phases.matrix.elasticity
-    S_f, S_m = (np.linalg.inv(each.stiffness) for each in (f, m))
+    S_f, S_m = (np.linalg.inv(phase.stiffness) for phase in (f, m))
     mixed = 0.4 * S_f + 0.6 * S_m
     shares = np.linalg.solve((S_f - S_m).T, f.expansion - m.expansion)
-    expected = 0.4 * f.expansion + 0.6 * m.expansion + shares @ (np.linalg.inv(found) - mixed)
+    expected = 0.4 * f.expansion + 0.6 * m.expansion + shares @ (np.linalg.inv(stiffness) - mixed)
     np.testing.assert_allclose(expansion, expected, atol=1e-12 + 1e-6 * np.abs(expected).max())
 
 
@@ -230,20 +232,20 @@ def test_a_plate_with_few_holes_has_the_moduli_of_a_dilute_one():
     plate = Material(Isotropic(3.0, 0.3))
     phases = Phases(plate, plate)
     hole = dataclasses.replace(square(porosity), phases="void")
-    found = effective_constants(phases, hole, resolution=6.0).constants
-    assert found.E_L_GPa == pytest.approx((1 - porosity) * 3.0, rel=1e-8)
-    assert found.nu_LT == pytest.approx(0.3, rel=1e-8)
-    assert found.G_LT_GPa == pytest.approx((1 - porosity) / (1 + porosity) * 3 / 2.6, rel=1e-5)
+    constants = effective_constants(phases, hole, resolution=6.0).constants
+    assert constants.E_L_GPa == pytest.approx((1 - porosity) * 3.0, rel=1e-8)
+    assert constants.nu_LT == pytest.approx(0.3, rel=1e-8)
+    assert constants.G_LT_GPa == pytest.approx((1 - porosity) / (1 + porosity) * 3 / 2.6, rel=1e-5)
     # In plane strain 1 / E' = 1 / E_T - ν_LT² / E_L
-    plane = 1 / (1 / found.E_T_GPa - found.nu_LT**2 / found.E_L_GPa)
+    plane = 1 / (1 / constants.E_T_GPa - constants.nu_LT**2 / constants.E_L_GPa)
     assert plane == pytest.approx(3.0 / (1 - 0.3**2) * (1 - 3 * porosity), rel=1e-4)
 
 
 def test_bounds_of_equal_phases_are_the_phase():
     one = Material(Isotropic(70.0, 0.3))
-    for found in bounds(Phases(one, one), 0.4):
+    for bound in bounds(Phases(one, one), 0.4):
         for name, value in dataclasses.asdict(Constants.of(one.elasticity.stiffness)).items():
-            assert getattr(found, name) == pytest.approx(value, rel=1e-12)
+            assert getattr(bound, name) == pytest.approx(value, rel=1e-12)
     turned = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=0.0))
     assert bounds(Phases(one, turned), 0.4) == (None, None)
 
@@ -264,10 +266,10 @@ def test_nearest_transversely_isotropic_stiffness_is_the_mean_over_rotations():
 
 
 def test_constants_of_random_fibres_lie_within_the_bounds():
-    found = effective_constants(GLASS, random_microstructure(0.4, 3, 8), resolution=3)
-    for name, value in dataclasses.asdict(found.constants).items():
-        assert getattr(found.lower, name) <= value <= getattr(found.upper, name), name
-    assert found.misfit < 0.05
-    assert "E_T_GPa" in found.table()
-    C = found.stiffness_GPa * np.outer(TO_KELVIN, TO_KELVIN)
+    of_rve = effective_constants(GLASS, random_microstructure(0.4, 3, 8), resolution=3)
+    for name, value in dataclasses.asdict(of_rve.constants).items():
+        assert getattr(of_rve.lower, name) <= value <= getattr(of_rve.upper, name), name
+    assert of_rve.misfit < 0.05
+    assert "E_T_GPa" in of_rve.table()
+    C = of_rve.stiffness_GPa * np.outer(TO_KELVIN, TO_KELVIN)
     np.testing.assert_allclose(C, C.T, atol=1e-9 * np.abs(C).max())

@@ -18,17 +18,17 @@ def test_without_fibres_and_without_matrix_each_formula_has_the_constants_of_the
     phases = named_phases(name)
     for vf, material in ((0.0, phases.matrix), (1.0, phases.fibres)):
         elasticity = material.elasticity
-        found = formula(phases, vf)
+        constants = formula(phases, vf)
         along, across = elasticity.expansion[2], elasticity.expansion[0]
-        assert found["E_T_GPa"] == pytest.approx(elasticity.modulus_across, rel=1e-9)
-        assert found["alpha_L_per_K"] == pytest.approx(along, rel=1e-9)
-        assert found["alpha_T_per_K"] == pytest.approx(across, rel=1e-9)
+        assert constants["E_T_GPa"] == pytest.approx(elasticity.modulus_across, rel=1e-9)
+        assert constants["alpha_L_per_K"] == pytest.approx(along, rel=1e-9)
+        assert constants["alpha_T_per_K"] == pytest.approx(across, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_formulas_agree_where_they_are_the_same_and_lie_within_the_bounds(name):
     phases = named_phases(name)
-    cylinders, halpin, of_chamis = (each(phases, 0.6) for each in FORMULAS.values())
+    cylinders, halpin, of_chamis = (formula(phases, 0.6) for formula in FORMULAS.values())
     # Halpin and Tsai's ξ = 1 is exact for composite cylinders.
     assert halpin["G_LT_GPa"] == pytest.approx(cylinders["G_LT_GPa"], rel=1e-12)
     assert halpin["E_L_GPa"] == of_chamis["E_L_GPa"] < cylinders["E_L_GPa"]
@@ -55,9 +55,9 @@ def test_formulas_have_the_values_worked_out_by_hand():
 def test_equal_expansions_of_both_phases_are_the_expansion_of_the_composite():
     matrix = Material(Isotropic(3.0, 0.35, 20e-6))
     phases = Phases(matrix, Material(Isotropic(70.0, 0.2, 20e-6)))
-    found = composite_cylinders(phases, 0.5)
-    assert found["alpha_L_per_K"] == pytest.approx(20e-6, rel=1e-12)
-    assert found["alpha_T_per_K"] == pytest.approx(20e-6, rel=1e-12)
+    constants = composite_cylinders(phases, 0.5)
+    assert constants["alpha_L_per_K"] == pytest.approx(20e-6, rel=1e-12)
+    assert constants["alpha_T_per_K"] == pytest.approx(20e-6, rel=1e-12)
 
 
 def test_fibres_that_are_not_isotropic_about_z_are_rejected():

@@ -34,11 +34,11 @@ def test_a_dataset_of_a_material_has_all_constants(tmp_path, monkeypatch):
     assert "E_T_GPa" in plain[0].split(",")
     row = dict(zip(full[0].split(","), full[1].split(","), strict=True))
     micro = random_microstructure(0.3, int(row["seed"]), 2, COARSE.min_spacing)
-    found = effective_constants(GLASS, micro, resolution=2.0)
-    for name, value in dataclasses.asdict(found.constants).items():
+    homogeneous = effective_constants(GLASS, micro, resolution=2.0)
+    for name, value in dataclasses.asdict(homogeneous.constants).items():
         assert float(row[name]) == pytest.approx(value, rel=1e-9), name
-    assert float(row["alpha_T_per_K"]) == pytest.approx(found.alpha_T_per_K, rel=1e-9)
-    assert float(row["transverse_misfit"]) == pytest.approx(found.misfit, rel=1e-6)
+    assert float(row["alpha_T_per_K"]) == pytest.approx(homogeneous.alpha_T_per_K, rel=1e-9)
+    assert float(row["transverse_misfit"]) == pytest.approx(homogeneous.misfit, rel=1e-6)
     with pytest.raises(ValueError, match=r"another configuration \(constants"):
         generate(DESIGN, COARSE, tmp_path / "plain", constants=True, **choices)
 
@@ -57,7 +57,7 @@ GOOD = EffectiveProperties(500.0, 0.4, 120.0, 0.28, 1e-3, 0.0, 0.0, 119.0, "")
     [(500.0, 0.4, True), (1e4, 1.0, True), (4.6e12, 0.9, False), (500.0, 1.3, False)],
 )
 def test_a_power_law_beyond_the_bounds_is_not_kept(b, c, fitted):
-    found = properties._fitted_within_bounds(dataclasses.replace(GOOD, b_eff_MPa=b, c_eff=c))
-    assert found.is_fitted is fitted
-    assert ("use the curve" in found.warning) is not fitted
-    assert found.E_eff_GPa == GOOD.E_eff_GPa
+    bounded = properties._fitted_within_bounds(dataclasses.replace(GOOD, b_eff_MPa=b, c_eff=c))
+    assert bounded.is_fitted is fitted
+    assert ("use the curve" in bounded.warning) is not fitted
+    assert bounded.E_eff_GPa == GOOD.E_eff_GPa

@@ -29,10 +29,10 @@ from fe_data import (
     verify,
 )
 from fe_data.__main__ import main
-from fe_data.composite.interface import CohesiveLaw
-from fe_data.composite.materials import EXAMPLES
+from fe_data.composite.interface import CohesiveLaw, Strength
+from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.composite.strengths import sample_strength
+from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
 
@@ -49,10 +49,10 @@ def opened(mode, share=1.0, steps=400, law=LAW):
     final = law.openings(np.array([np.sin(mode) ** 2]))[1][0]
     path = np.linspace(0.0, share * final, steps + 1)[:, None] * direction
     damage = np.zeros(1)
-    found = [law.evaluate(path[:1], damage)]
+    responses = [law.evaluate(path[:1], damage)]
     for opening in path[1:]:
-        found.append(law.evaluate(opening[None], found[-1].damage))
-    return path, found
+        responses.append(law.evaluate(opening[None], responses[-1].damage))
+    return path, responses
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
@@ -60,11 +60,11 @@ def test_the_work_to_separate_is_the_toughness_of_the_mode(share):
     """G_Ic, G_IIc, and between them the value of Benzeggagh and Kenane, to 1e-6."""
     mode = np.arcsin(np.sqrt(share))
     expected = 2.0 + (6.0 - 2.0) * share**1.45  # J/m²
-    path, found = opened(mode, steps=2000)
+    path, responses = opened(mode, steps=2000)
     kink = LAW.openings(np.array([np.sin(mode) ** 2]))[0]
-    assert found[-1].damage == 1.0
+    assert responses[-1].damage == 1.0
     # The path with the kink at the onset, so that the trapezoidal rule is exact
-    traction = np.array([each.traction[0] for each in found])
+    traction = np.array([response.traction[0] for response in responses])
     path = np.concatenate([path, kink * [[np.cos(mode), np.sin(mode)]]])
     at_kink = LAW.evaluate(path[-1:], np.zeros(1)).traction
     order = np.argsort(np.linalg.norm(path, axis=1))
@@ -72,7 +72,7 @@ def test_the_work_to_separate_is_the_toughness_of_the_mode(share):
     done = ((forces[1:] + forces[:-1]) / 2 * np.diff(path[order], axis=0)).sum()
     to_J_m2 = 0.03 * 1e3  # MPa of relative openings, a side of 0.03 mm
     assert done * to_J_m2 == pytest.approx(expected, rel=1e-6)
-    dissipated = sum(each.dissipated[0] for each in found)
+    dissipated = sum(response.dissipated[0] for response in responses)
     assert dissipated * to_J_m2 == pytest.approx(expected, rel=1e-6)
 
 
@@ -80,14 +80,14 @@ def test_the_largest_tractions_are_the_strengths():
     for mode, strength in ((0.0, 50.0), (np.pi / 2, 75.0)):
         onset = LAW.openings(np.array([np.sin(mode) ** 2]))[0][0]
         at = onset * np.array([[np.cos(mode), np.sin(mode)]])
-        found = LAW.evaluate(at, np.zeros(1))
-        assert np.linalg.norm(found.traction) == pytest.approx(strength)
-        assert found.damage[0] == pytest.approx(0.0, abs=1e-12)
+        response = LAW.evaluate(at, np.zeros(1))
+        assert np.linalg.norm(response.traction) == pytest.approx(strength)
+        assert response.damage[0] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_unloading_goes_to_the_origin_and_reloading_dissipates_nothing():
-    path, found = opened(0.6, share=0.5)
-    damage, traction = found[-1].damage, found[-1].traction
+    path, responses = opened(0.6, share=0.5)
+    damage, traction = responses[-1].damage, responses[-1].traction
     for share in (0.7, 0.0, 0.3, 1.0):
         back = LAW.evaluate(share * path[-1:], damage)
         np.testing.assert_allclose(back.traction, share * traction, atol=1e-9)
@@ -99,6 +99,52 @@ def test_a_debonded_interface_resists_compression_only():
     closed = LAW.evaluate(np.array([[-1e-5, 1e-3]]), np.ones(1))
     assert closed.traction[0, 0] == pytest.approx(-1e-5 * LAW.stiffness)
     assert closed.traction[0, 1] == 0.0
+
+
+def published_traction(opening, largest, onset_exponent):
+    """Tractions (c,) of a law with the largest opening so far as its history, as diffcohesive has.
+
+    The opening at the onset is interpolated between the pure modes with δ_0^e, where e = -2 is the
+    quadratic criterion of the stress, and e = 2 that of A. Turon et al. (Mech. Mater. 38 (2006)
+    1072), which diffcohesive 0.1.2 uses. Everything else is the same.
+    """
+    K, N, S, G_I, G_II, eta = 1e8, 50.0, 75.0, 0.002, 0.006, 1.45  # N, mm
+    normal, shear = max(opening[0], 0.0), np.linalg.norm(opening[1:])
+    size = np.hypot(normal, shear)
+    B = shear**2 / size**2
+    e = onset_exponent
+    onset = ((1 - B) * (N / K) ** e + B * (S / K) ** e) ** (1 / e)
+    final = 2 * (G_I + (G_II - G_I) * B**eta) / (K * onset)
+    largest = max(largest, size)
+    damage = np.clip(final * (largest - onset) / (largest * (final - onset)), 0.0, 1.0)
+    traction = (1 - damage) * K * opening
+    traction[0] = K * opening[0] if opening[0] < 0 else traction[0]
+    return traction, largest
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("e", [-2, 2])
+def test_the_traction_is_that_of_another_implementation(share, e):
+    """Along a path of one mode with unloading and reloading, to 1e-6.
+
+    With the onset of diffcohesive the tractions are equal in the pure modes. Between them they
+    differ by up to 8 %.
+    """
+    side = 0.03  # mm
+    mode = np.arcsin(np.sqrt(share))
+    final = side * LAW.openings(np.array([share]))[1][0]
+    sizes = np.concatenate([np.linspace(0.01, 0.6, 60), [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
+    damage, largest, apart = np.zeros(1), 0.0, []
+    for size in final * sizes:
+        opening = size * np.array([np.cos(mode), np.sin(mode) * 0.6, np.sin(mode) * 0.8])
+        ours = LAW.evaluate(opening[None] / side, damage)
+        damage = ours.damage
+        theirs, largest = published_traction(opening, largest, e)
+        apart.append(np.abs(ours.traction[0] - theirs).max())
+    if e == -2 or share in (0.0, 1.0):
+        assert max(apart) < 1e-6 * 75.0
+    else:
+        assert 0.01 * 50.0 < max(apart) < 0.09 * 75.0
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -134,8 +180,8 @@ def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plan
     xy = np.array([place[min(node, last)] for node in points.nodes[:, 0]])
     apart = xy[:, None] - CUT.centres
     apart -= np.round(apart)
-    own = np.linalg.norm(apart, axis=2).argmin(axis=1)
-    radial = apart[np.arange(len(own)), own] / CUT.radii[own][:, None]
+    nearest = np.linalg.norm(apart, axis=2).argmin(axis=1)
+    radial = apart[np.arange(len(nearest)), nearest] / CUT.radii[nearest][:, None]
     np.testing.assert_allclose((radial * points.frames[:, 0, :2]).sum(axis=1), 1.0, atol=2e-3)
 
 
@@ -159,8 +205,8 @@ def test_stiff_and_strong_interfaces_give_the_bonded_curve(name):
     bonded = dataclasses.replace(GLASS_EPOXY, matrix=matrix)
     cut = dataclasses.replace(bonded, interface=strong)
     expected = simulated(bonded, CUT, LOADINGS[name]).history["stress"]
-    found = simulated(cut, CUT, LOADINGS[name]).history["stress"]
-    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    stress = simulated(cut, CUT, LOADINGS[name]).history["stress"]
+    np.testing.assert_allclose(stress, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_a_body_of_one_material_that_is_cut_is_the_uncut_body():
@@ -245,19 +291,19 @@ def broken():
 
 def test_the_path_ends_when_the_stress_has_fallen(broken):
     stress = broken.history["stress"][:, 0]
-    found = broken.strength
+    strength = broken.strength
     assert broken.stop is None
-    assert found.is_reached
-    assert found.strength_MPa >= stress.max()
-    assert found.strength_MPa == pytest.approx(stress.max(), rel=0.01)
+    assert strength.is_reached
+    assert strength.strength_MPa >= stress.max()
+    assert strength.strength_MPa == pytest.approx(stress.max(), rel=0.01)
     after = stress[stress.argmax() :]
-    assert (after[:-1] >= 0.92 * found.strength_MPa).all()
-    assert stress[-1] < 0.92 * found.strength_MPa
-    assert found.viscous_share < 0.02
-    assert abs(found.energy_error) < 0.01
+    assert (after[:-1] >= 0.92 * strength.strength_MPa).all()
+    assert stress[-1] < 0.92 * strength.strength_MPa
+    assert strength.viscous_share < 0.02
+    assert abs(strength.energy_error) < 0.01
     side = 0.007 / (2 * THREE.radii[0])  # mm
     dissipated = broken.history["debonding_energy"][-1] * side * 1e3
-    assert found.dissipated_J_m2 == pytest.approx(dissipated)
+    assert strength.dissipated_J_m2 == pytest.approx(dissipated)
 
 
 def test_the_mesh_opens_where_the_interface_is_damaged(broken):
@@ -273,15 +319,16 @@ def test_the_mesh_opens_where_the_interface_is_damaged(broken):
 
 
 @pytest.mark.parametrize(
-    ("increments", "resolution", "allowed"), [(300, 4.0, 0.01), (150, 8.0, 0.03)]
+    ("increments", "resolution", "allowed"),
+    [(300, 4.0, 0.01), pytest.param(150, 8.0, 0.03, marks=pytest.mark.slow)],
 )
 def test_half_the_step_and_half_the_elements_change_the_strength_little(
     broken, increments, resolution, allowed
 ):
     finer = Loading(BREAK.strain, increments=increments)
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    found = simulated(phases, THREE, finer, resolution=resolution, drop=0.08).strength
-    assert found.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
+    strength = simulated(phases, THREE, finer, resolution=resolution, drop=0.08).strength
+    assert strength.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
 
 
 def test_the_file_of_interfaces_has_their_openings(broken, tmp_path):
@@ -296,17 +343,17 @@ def test_the_file_of_interfaces_has_their_openings(broken, tmp_path):
         count = int(np.prod(shape))
         return np.frombuffer(numbers, kind, count, int(item.attrib["Seek"])).reshape(shape)
 
-    (grid,) = (each for each in root.iter("Grid") if each.find("Time") is not None)
+    (grid,) = (element for element in root.iter("Grid") if element.find("Time") is not None)
     sides = broken.cell.domain.interfaces[:, :3]
     lines = read(grid.find("Topology/DataItem"))
     points = read(grid.find("Geometry/DataItem"))
     np.testing.assert_allclose(points[lines], broken.cell.domain.points[sides], atol=1e-6)
-    fields = {each.attrib["Name"]: read(each[0]) for each in grid.iter("Attribute")}
+    fields = {element.attrib["Name"]: read(element[0]) for element in grid.iter("Attribute")}
     expected = broken.interface_fields()
     assert fields.keys() == {"displacement", *expected}
     for name, values in expected.items():
-        found = fields[name].reshape(-1, *values.shape[1:])[lines]
-        np.testing.assert_allclose(found, values[sides], rtol=1e-6, atol=1e-9)
+        values_on_lines = fields[name].reshape(-1, *values.shape[1:])[lines]
+        np.testing.assert_allclose(values_on_lines, values[sides], rtol=1e-6, atol=1e-9)
     bonded = simulated(GLASS_EPOXY, ONE, Loading((1e-4, None, None)), increments=1, resolution=3.0)
     with pytest.raises(ValueError, match="no interfaces"):
         save_interfaces(bonded, tmp_path / "none.xdmf")
@@ -340,16 +387,16 @@ def test_a_file_has_an_interface(tmp_path):
 
 
 def test_the_command_breaks_an_rve(tmp_path, capsys):
-    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 3 --resolution 4 --xdmf "
+    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 1 --resolution 4 --xdmf "
     words += f"--strength longitudinal_shear --drop 0.05 --out {tmp_path}"
     assert main(words.split()) == 0
     content = json.loads((tmp_path / "result.json").read_text())
     assert content["status"] == "complete"
-    found = content["strength"]
-    assert found["is_reached"]
-    assert 10.0 < found["strength_MPa"] < 75.0
-    assert f"strength {found['strength_MPa']:.2f} MPa" in capsys.readouterr().out
-    assert {"rve.png", "fields.xdmf", "fields.bin"} <= {each.name for each in tmp_path.iterdir()}
+    strength = content["strength"]
+    assert strength["is_reached"]
+    assert 10.0 < strength["strength_MPa"] < 75.0
+    assert f"strength {strength['strength_MPa']:.2f} MPa" in capsys.readouterr().out
+    assert {"rve.png", "fields.xdmf", "fields.bin"} <= {file.name for file in tmp_path.iterdir()}
     assert "interface_damage" in (tmp_path / "fields.xdmf").read_text()
     lines = (tmp_path / "interfaces.xdmf").read_text()
     for field in ("Edge_3", "opening", "interface_damage", "traction_MPa"):
@@ -371,6 +418,18 @@ def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
     mean, std = np.mean(values), np.std(values, ddof=1)
     assert f"{mean:9.2f}{std:9.2f}{np.quantile(values, 0.05):9.2f}" in printed
     assert "2 of 2" in printed
+
+
+def test_measured_strengths_are_beside_those_of_the_rves():
+    strength = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.0)
+    names = "transverse_tension", "transverse_shear"
+    samples = [SampledStrength(name, 0, strength, "") for name in names]
+    measured = named_phases("glass_epoxy_ly556_breaking").measured
+    header, _, tension, shear = strength_table(samples, measured).splitlines()
+    assert header.endswith("measured at v_f 0.62")
+    assert tension.endswith("35 MPa")
+    assert shear.endswith("1 of 1")  # not measured
+    assert "measured" not in strength_table(samples)
 
 
 @pytest.mark.parametrize(
@@ -400,15 +459,15 @@ def test_a_dataset_has_strengths(tmp_path, monkeypatch):
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # in this process
     phases = named_phases("glass_epoxy_debonding")
     design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
-    settings = Settings(n_fibres=3, resolution=3.0, increments=4, strain=0.03)
+    settings = Settings(n_fibres=1, resolution=3.0, increments=4, strain=0.03)
     names = ["transverse_tension"]
     choices = {"phases": phases, "silent": True}
     generate(design, settings, tmp_path, strengths=names, **choices)
     assert verify(tmp_path)[0] == []
     header, row = (line.split(",") for line in (tmp_path / "dataset.csv").read_text().splitlines())
-    found = dict(zip(header, row, strict=True))
-    expected = sample_strength(phases, names[0], 0.5, int(found["seed"]), settings)
-    assert float(found["transverse_tension_MPa"]) == expected.strength.strength_MPa
+    sample = dict(zip(header, row, strict=True))
+    expected = sample_strength(phases, names[0], 0.5, int(sample["seed"]), settings)
+    assert float(sample["transverse_tension_MPa"]) == expected.strength.strength_MPa
     with pytest.raises(ValueError, match="another configuration"):
         generate(design, settings, tmp_path, **choices)
 
@@ -436,6 +495,7 @@ def test_a_hold_and_a_temperature_without_expansion_open_nothing(kelvin):
     np.testing.assert_allclose(stress[-1], stress[2], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_strength_of_tension_in_a_direction_is_in_its_axes():
     """A square array at 45 degrees is a square array turned: its strength is that along x."""
     phases = named_phases("glass_epoxy_debonding")

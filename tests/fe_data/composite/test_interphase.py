@@ -49,11 +49,11 @@ def test_a_ring_of_matrix_changes_nothing_and_one_of_fibre_is_a_thicker_fibre():
     thicker = dataclasses.replace(micro, radii=micro.radii + ring)
     for material, same in ((GLASS.matrix, micro), (GLASS.fibres, thicker)):
         phases = dataclasses.replace(GLASS, others={"interphase": material})
-        found = effective_constants(phases, coated, resolution=8)
+        of_coated = effective_constants(phases, coated, resolution=8)
         expected = effective_constants(GLASS, same, resolution=8)
         for name, value in dataclasses.asdict(expected.constants).items():
-            assert getattr(found.constants, name) == pytest.approx(value, rel=2e-3), name
-        assert found.upper is None
+            assert getattr(of_coated.constants, name) == pytest.approx(value, rel=2e-3), name
+        assert of_coated.upper is None
 
 
 @pytest.mark.filterwarnings("ignore:alpha_per_K of interphase is zero:UserWarning")
@@ -62,16 +62,16 @@ def test_a_hexagonal_array_of_coated_fibres_is_close_to_coated_cylinders():
     fibre = hexagonal(0.3)
     r = fibre.radii[0]
     coated = dataclasses.replace(fibre, interphase=0.1 * r)
-    found = effective_constants(COATED, coated, resolution=10)
-    assert found.misfit < 2e-4
+    of_coated = effective_constants(COATED, coated, resolution=10)
+    assert of_coated.misfit < 2e-4
     share = 1 / 1.1**2  # of the fibre in its cylinder
     ring, bare, matrix = (
-        Constants.of(each.elasticity.stiffness) for each in (SOFT, GLASS.fibres, GLASS.matrix)
+        Constants.of(phase.elasticity.stiffness) for phase in (SOFT, GLASS.fibres, GLASS.matrix)
     )
     cylinder = Constants(**cylinders(ring, bare, share), E_T_GPa=np.nan, nu_TT=np.nan)
     expected = cylinders(matrix, cylinder, 0.3 / share)
     for name in ("E_L_GPa", "nu_LT", "k_T_GPa", "G_LT_GPa"):
-        assert getattr(found.constants, name) == pytest.approx(expected[name], rel=3e-3), name
+        assert getattr(of_coated.constants, name) == pytest.approx(expected[name], rel=3e-3), name
 
 
 def test_the_command_takes_a_ring(tmp_path, capsys):
@@ -80,5 +80,9 @@ def test_the_command_takes_a_ring(tmp_path, capsys):
     (tmp_path / "three.yaml").write_text(text)
     words = f"constants --material {tmp_path}/three.yaml --vf 0.3 --n-fibres 2 --interphase 0.1"
     assert main([*words.split(), "--resolution", "4"]) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "E_T" in each]
+    (line,) = [
+        printed_line
+        for printed_line in capsys.readouterr().out.splitlines()
+        if "E_T" in printed_line
+    ]
     assert float(line.split()[1]) == pytest.approx(74.0, rel=1e-4)

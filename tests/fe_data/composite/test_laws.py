@@ -19,7 +19,8 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.composite.implicit import root
-from fe_data.composite.laws import MaterialPoints, deviator, pressure_stress, von_mises
+from fe_data.composite.laws import deviator, pressure_stress, von_mises
+from fe_data.composite.material_points import MaterialPoints
 
 METAL = Isotropic(70.0, 0.33)
 EPOXY = Isotropic(3.76, 0.39)
@@ -123,23 +124,23 @@ def test_no_strain_has_the_elastic_tangent():
 def test_a_root_that_does_not_exist_is_nan():
     yes = torch.tensor([True])
     one = torch.ones(1, dtype=torch.float64)
-    found = torch.func.vmap(lambda x, w: root(lambda y: 1 + y, x, where=w))(one, yes)
-    assert torch.isnan(found).all()
+    roots = torch.func.vmap(lambda x, w: root(lambda y: 1 + y, x, where=w))(one, yes)
+    assert torch.isnan(roots).all()
 
 
 @pytest.mark.parametrize("excess", [250.0, 10.0, 1.0, 0.3])
 def test_a_steep_curve_yields_however_small_the_increment(excess):
     """With b p^0.01 = excess, p = (excess / b)^100; its slope is c excess / p."""
     b, c = 400.0, 0.01
-    given = torch.tensor([excess], dtype=torch.float64, requires_grad=True)
+    of_excess = torch.tensor([excess], dtype=torch.float64, requires_grad=True)
     yes = torch.tensor([True])
     solve = torch.func.vmap(lambda a, w: root(lambda p, a: a - b * p**c, a / 1e5, a, where=w))
-    p = solve(given, yes)
+    p = solve(of_excess, yes)
     p.sum().backward()
     exact = max((excess / b) ** (1 / c), 1e-300)
     assert p.item() == pytest.approx(exact, rel=1e-9)
     slope = exact / (c * excess) if exact > 1e-300 else 0.0
-    assert given.grad.item() == pytest.approx(slope, rel=1e-7)
+    assert of_excess.grad.item() == pytest.approx(slope, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -223,9 +224,9 @@ def uniaxial_chaboche(path, yield_stress):
 
         excess.terminal = True
         if excess(0.0, X) > 0:
-            found = solve_ivp(rates, (0, 1), X, events=excess, rtol=1e-10, atol=1e-9)
-            plastic += sign * found.t[-1]
-            X = found.y[:, -1]
+            solution = solve_ivp(rates, (0, 1), X, events=excess, rtol=1e-10, atol=1e-9)
+            plastic += sign * solution.t[-1]
+            X = solution.y[:, -1]
     return plastic, X
 
 

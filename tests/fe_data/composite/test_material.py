@@ -28,7 +28,7 @@ from fe_data.__main__ import main
 from fe_data.composite import rve
 from fe_data.composite.laws import deviator, pressure_stress
 from fe_data.composite.laws import von_mises as von_mises_of
-from fe_data.composite.materials import EXAMPLES, load_phases
+from fe_data.composite.phases import EXAMPLES, load_phases
 from fe_data.composite.properties import solve_material
 from fe_data.dataset.design import named_design
 from fe_data.geometry.microstructure import random_microstructure
@@ -47,13 +47,13 @@ def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver(increments
     inputs = Inputs(0.3, 400.0, 400.0, 0.4)
     settings = dataclasses.replace(SMALL, increments=increments, tolerance=1e-8)
     fast = fe_data.solve_rve(inputs, settings, seed=5).result()
-    found = solve_material(PAPER, inputs, 5, settings).result()
-    across = found.effective.pop("E_T_GPa")
+    general = solve_material(PAPER, inputs, 5, settings).result()
+    across = general.effective.pop("E_T_GPa")
     assert across == pytest.approx(fast.info["transverse_modulus_GPa"], rel=1e-6)
-    assert found.effective == pytest.approx(fast.effective, rel=1e-6)
+    assert general.effective == pytest.approx(fast.effective, rel=1e-6)
     for name, values in fast.history.items():
         # Residuals are below 1e-8 of a stress of 650 MPa.
-        np.testing.assert_allclose(found.history[name], values, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(general.history[name], values, rtol=1e-6, atol=1e-5)
 
 
 def test_both_elements_converge_to_one_solution():
@@ -63,9 +63,9 @@ def test_both_elements_converge_to_one_solution():
     for resolution in (3.0, 12.0):
         settings = dataclasses.replace(SMALL, resolution=resolution)
         fast = fe_data.solve_rve(inputs, settings, seed=5, silent=True).result()
-        found = solve_material(PAPER, inputs, 5, settings, silent=True).result()
-        moduli.append(found.effective["E_T_GPa"] / fast.info["transverse_modulus_GPa"] - 1)
-        stresses.append(found.history["stress"][-1, 0] / fast.history["stress"][-1, 0] - 1)
+        general = solve_material(PAPER, inputs, 5, settings, silent=True).result()
+        moduli.append(general.effective["E_T_GPa"] / fast.info["transverse_modulus_GPa"] - 1)
+        stresses.append(general.history["stress"][-1, 0] / fast.history["stress"][-1, 0] - 1)
     for (coarse, fine), most in ((moduli, 5e-4), (stresses, 3e-3)):
         assert abs(fine) < most
         assert abs(coarse) > 3 * abs(fine)
@@ -76,8 +76,7 @@ def test_rve_writes_result_curve_and_fields_of_a_material(tmp_path):
     path = tmp_path / "path.csv"
     path.write_text("strain_zz,strain_xz,temperature,increments\n,,-50,2\n0.002,0.003,-50,3\n")
     words = f"rve --vf 0.3 --material carbon_epoxy --seed 4 --loading {path} --xdmf --out {out}"
-    for _ in range(2):  # its own files are replaced
-        assert main([*words.split(), *WORDS]) == 0
+    assert main([*words.split(), *WORDS]) == 0
     phases = named_phases("carbon_epoxy")
     result = json.loads((out / "result.json").read_text())
     assert result["material"]["name"] == "carbon_epoxy"
@@ -119,8 +118,8 @@ def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_
     words = ["generate", "--inputs", design, "--strain", "-0.03", "--jobs", "1", *WORDS]
 
     def run(out, material, *others):
-        given = [*words, "--out", tmp_path / out, "--material", material, *others]
-        return main([str(word) for word in given])
+        command = [*words, "--out", tmp_path / out, "--material", material, *others]
+        return main([str(word) for word in command])
 
     assert run("whole", "glass_epoxy") == 0
     table = (tmp_path / "whole" / "dataset.csv").read_bytes()
@@ -129,9 +128,9 @@ def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_
     assert run("parts", mine, "--shard", "2/2") == 0  # made again, from a copy of the file
     assert run("parts", mine, "--shard", "1/2") == 0
     assert (tmp_path / "parts" / "dataset.csv").read_bytes() == table
-    found = fe_data.load_table(tmp_path / "whole")
-    assert found.inputs[:, 0].tolist() == [0.2, 0.3, 0.25]
-    assert set(map(tuple, found.inputs[:, 1:].tolist())) == {(74.0, 0.0, 1.0)}
+    table_read = fe_data.load_table(tmp_path / "whole")
+    assert table_read.inputs[:, 0].tolist() == [0.2, 0.3, 0.25]
+    assert set(map(tuple, table_read.inputs[:, 1:].tolist())) == {(74.0, 0.0, 1.0)}
     curves = fe_data.load_curves(tmp_path / "whole")
     assert (curves.stress[:, -1] < -60).all()
     assert main(["verify", str(tmp_path / "whole")]) == 0
@@ -164,9 +163,9 @@ def flows_at_zero(strain, state, material):
 
 
 def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
-    own = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
+    custom = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
     design = named_design("train_beta", count=2)
-    summary = fe_data.generate(design, SMALL, tmp_path, phases=own, jobs=2, silent=True)
+    summary = fe_data.generate(design, SMALL, tmp_path, phases=custom, jobs=2, silent=True)
     assert summary.counts["unfitted"] == 2
     assert "no initial yield stress" in next(iter(summary.warnings.values()))
     assert len(fe_data.load_curves(tmp_path).histories) == 2
@@ -270,14 +269,14 @@ def test_a_law_without_p_has_the_moduli_of_small_strains(state):
 
     fibres = Material(Isotropic(70.0, 0.2))
     elastic = Phases(Material(Isotropic(3.0, 0.3), "j2", {"yield_stress": 1e6}), fibres)
-    own = Phases(Material(Isotropic(3.0, 0.3), f"j2_{state}"), fibres)
-    given = Inputs(0.3, 70.0, 0.0, 1.0), 0, dataclasses.replace(SMALL, strain=0.05)
-    known = solve_material(elastic, *given).effective
-    found = solve_material(own, *given)
-    assert found.effective.E_eff_GPa == pytest.approx(known.E_eff_GPa, rel=1e-4)
-    assert found.effective.nu_eff == pytest.approx(known.nu_eff, rel=1e-4)
+    custom = Phases(Material(Isotropic(3.0, 0.3), f"j2_{state}"), fibres)
+    arguments = Inputs(0.3, 70.0, 0.0, 1.0), 0, dataclasses.replace(SMALL, strain=0.05)
+    expected = solve_material(elastic, *arguments).effective
+    rve = solve_material(custom, *arguments)
+    assert rve.effective.E_eff_GPa == pytest.approx(expected.E_eff_GPa, rel=1e-4)
+    assert rve.effective.nu_eff == pytest.approx(expected.nu_eff, rel=1e-4)
     if state == "plastic_strain":
-        assert found.history["yielded_fraction"][-1] > 0.5
+        assert rve.history["yielded_fraction"][-1] > 0.5
 
 
 def test_a_picture_of_free_cooling_has_strain_over_temperature_and_counts_voids():
@@ -288,7 +287,7 @@ def test_a_picture_of_free_cooling_has_strain_over_temperature_and_counts_voids(
     rve = solve_material(named_phases("glass_epoxy"), inputs, mixed, settings, cooling)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        axes = {each.get_title(): each for each in plot_rve(rve).axes}
+        axes = {panel.get_title(): panel for panel in plot_rve(rve).axes}
     lines = axes["Mean strain over change of temperature"].lines
     assert [line.get_xdata()[-1] for line in lines] == [-100.0] * 3
     assert lines[2].get_ydata()[-1] == rve.history["strain"][-1, 2]
@@ -331,9 +330,9 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
     glass = named_phases("glass_epoxy")
     settings = dataclasses.replace(SMALL, strain=0.03)
     for row, values in enumerate([(3.35, 40.0), (4.0, 40.0), (3.35, 35.0)]):
-        own = glass.with_fields(dict(zip(names, values, strict=True)))
+        of_row = glass.with_fields(dict(zip(names, values, strict=True)))
         seed = int(table.seed[row])
-        alone = solve_material(own, VolumeFraction(0.3), seed, settings).history["stress"]
+        alone = solve_material(of_row, VolumeFraction(0.3), seed, settings).history["stress"]
         assert stress[row].tolist() == alone[1:, 0].tolist()
     again = fe_data.design_from_file(tmp_path / "whole" / "dataset.csv", phases=glass)
     assert {name: again.fields[name].tolist() for name in names} == {
@@ -371,7 +370,7 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
     phases = load_phases(tmp_path / "more.yaml")
     design = tmp_path / "rows.csv"
     fibres = tmp_path / "fibres.csv"
-    given = (
+    options = (
         f"--material {tmp_path}/more.yaml --resolution 3 --increments 4 --loading 0.004,free,free"
     )
     pull = Loading((0.004, None, None))
@@ -387,7 +386,7 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
         rve, data = tmp_path / f"rve{number}", tmp_path / f"data{number}"
         fibres.write_text(text)
         design.write_text("microstructure\n0\n")
-        words = f"{given} --microstructure {fibres} --height {height}"
+        words = f"{options} --microstructure {fibres} --height {height}"
         words += f" --interphase {ring}" if ring else ""
         assert main(f"rve {words} --out {rve}".split()) in (0, 1)  # 1 is without a fit
         main(f"generate {words} --inputs {design} --jobs 1 --out {data}".split())
@@ -406,7 +405,7 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
         digests.add(json.loads((data / "config.json").read_text())["digest"])
     assert len(digests) == len(cases)
     design.write_text("vf\n0.3\n")
-    words = f"{given} --n-fibres 2 --interphase 0.1 --inputs {design} --jobs 1"
+    words = f"{options} --n-fibres 2 --interphase 0.1 --inputs {design} --jobs 1"
     main(f"generate {words} --out {tmp_path}/random".split())  # without a fit
     seed = int(pd.read_csv(tmp_path / "random" / "dataset.csv")["seed"][0])
     micro = random_microstructure(0.3, seed, 2).coated(0.1)

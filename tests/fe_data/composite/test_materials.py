@@ -17,7 +17,7 @@ from fe_data import (
     load_phases,
     named_phases,
 )
-from fe_data.composite.materials import EXAMPLES
+from fe_data.composite.phases import EXAMPLES
 
 NAMES = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
 
@@ -151,8 +151,10 @@ try:
 except ImportError as error:
     print(error)
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == (
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == (
         "laws of plasticity need PyTorch, which is not installed: pip install torch\n"
     )
 

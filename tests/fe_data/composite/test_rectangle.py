@@ -26,9 +26,9 @@ def test_a_pattern_is_the_same_in_a_cell_of_two_squares():
     lying = Microstructure(right, np.tile(radii, 2) / 2, height=0.5)
     for cell in (upright, lying):
         assert cell.volume_fraction == pytest.approx(np.pi * (radii**2).sum())
-        found = effective_constants(METAL, cell, resolution=8)
+        constants = effective_constants(METAL, cell, resolution=8)
         scale = np.abs(square.stiffness_GPa).max()
-        np.testing.assert_allclose(found.stiffness_GPa, square.stiffness_GPa, atol=1e-3 * scale)
+        np.testing.assert_allclose(constants.stiffness_GPa, square.stiffness_GPa, atol=1e-3 * scale)
 
 
 def test_the_command_takes_a_rectangle_from_a_file(tmp_path, capsys):
@@ -47,6 +47,6 @@ def test_the_command_takes_a_rectangle_from_a_file(tmp_path, capsys):
         "1.7320508075688772",
     ]
     assert main([*words, "--microstructure", str(tmp_path / "fibres.csv")]) == 0
-    found = effective_constants(named_phases("paper"), read, resolution=4.0)
-    assert found.table() in capsys.readouterr().out
+    constants = effective_constants(named_phases("paper"), read, resolution=4.0)
+    assert constants.table() in capsys.readouterr().out
     assert main([*words, "--vf", "0.3"]) == 2

@@ -15,7 +15,7 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.composite.ellipticity import is_elliptic
-from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.material_points import MaterialPoints
 from fe_data.composite.properties import solve_material
 from fe_data.dataset.collection import warning_of
 from fe_data.geometry.microstructure import random_microstructure
@@ -101,20 +101,20 @@ def test_stress_and_tangent_are_right_after_random_strains_near_the_axis_of_pres
     strain[100:, :3] = size * rng.normal(size=(200, 1))
     strain[200:, 3:] = 0.0  # only pressure
     for state in (points.rest(300), points.evaluate(0.5 * strain, points.rest(300)).state):
-        found = points.evaluate(strain, state)
-        tangent = found.tangent()
+        response = points.evaluate(strain, state)
+        tangent = response.tangent()
         step = 1e-6 * size
         for i, direction in enumerate(step * np.eye(6)):
             ends = [points.evaluate(strain + s * direction, state).stress for s in (1, -1)]
             slopes = (ends[0] - ends[1]) / (2 * step)
             largest = np.linalg.norm(material.elasticity.stiffness)
             np.testing.assert_allclose(tangent[:, :, i], slopes, rtol=0, atol=1e-5 * largest)
-        yields = found.state["p"] > state["p"]
+        yields = response.state["p"] > state["p"]
         tension, compression = (
-            material.parameters[key](found.state["p"]) for key in ("tension", "compression")
+            material.parameters[key](response.state["p"]) for key in ("tension", "compression")
         )
-        mean = found.stress[:, :3].mean(axis=1)
-        deviator = found.stress - mean[:, None] * [1, 1, 1, 0, 0, 0]
+        mean = response.stress[:, :3].mean(axis=1)
+        deviator = response.stress - mean[:, None] * [1, 1, 1, 0, 0, 0]
         # 6 J_2 + 6 m (σ_c - σ_t) - 2 σ_c σ_t
         surface = 3 * (deviator**2).sum(axis=1) + 6 * mean * (compression - tension)
         surface -= 2 * tension * compression

@@ -19,7 +19,7 @@ from fe_data import (
 from fe_data.composite.cell import Cell
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases
+from fe_data.composite.phases import Phases
 from fe_data.composite.rve import composite_domain
 from fe_data.geometry.microstructure import clear_of_edges, random_microstructure
 
@@ -41,9 +41,9 @@ def test_a_void_has_its_area_and_opposite_edges_still_match(centre):
         assert set(domain.merged[low]) == set(domain.merged[high])
     solved = solve_composite(PLATE, hole, Loading((0.01, None, None)), increments=1)
     fields = solved.fields().values()
-    area = sum(each.weights.sum() for each in fields)
+    area = sum(phase.weights.sum() for phase in fields)
     assert area == pytest.approx(1 - math.pi * 0.2**2, rel=1e-9)
-    stress = sum(np.einsum("mq,mqk->k", each.weights, each.stress) for each in fields)
+    stress = sum(np.einsum("mq,mqk->k", phase.weights, phase.stress) for phase in fields)
     np.testing.assert_allclose(stress[:2], solved.history["stress"][-1][:2], atol=1e-8)
 
 
@@ -51,11 +51,11 @@ def test_along_the_pores_a_plate_follows_the_law_of_mixtures():
     """E_L = (1 - φ) E and ν_LT = ν, for any pores; G_LT = G (1 - φ) / (1 + φ) to O(φ⁴)."""
     porosity = 0.3
     hole = Microstructure([[0.5, 0.5]], math.sqrt(porosity / math.pi), "void")
-    found = effective_constants(PLATE, hole, resolution=16).constants
-    assert found.E_L_GPa == pytest.approx((1 - porosity) * E, rel=1e-8)
-    assert found.nu_LT == pytest.approx(NU, rel=1e-8)
+    constants = effective_constants(PLATE, hole, resolution=16).constants
+    assert constants.E_L_GPa == pytest.approx((1 - porosity) * E, rel=1e-8)
+    assert constants.nu_LT == pytest.approx(NU, rel=1e-8)
     G = E / (2 * (1 + NU))
-    assert found.G_LT_GPa == pytest.approx(G * (1 - porosity) / (1 + porosity), rel=3e-3)
+    assert constants.G_LT_GPa == pytest.approx(G * (1 - porosity) / (1 + porosity), rel=3e-3)
 
 
 @pytest.mark.parametrize("nu", [0.0, 0.3, 0.45, 0.4501, 0.499])
@@ -77,8 +77,8 @@ def test_a_small_strain_has_the_stress_of_the_effective_constants(name, kind):
     phases = named_phases(name)
     expected = effective_constants(phases, micro, resolution=3).stiffness_GPa[:4, 0] * 1e3
     pull = Loading((1e-5, 0.0, 0.0), increments=1)
-    found = solve_composite(phases, micro, pull, resolution=3, tolerance=1e-9, silent=True)
-    np.testing.assert_allclose(found.history["stress"][-1, :3], expected[:3] * 1e-5, rtol=1e-6)
+    solved = solve_composite(phases, micro, pull, resolution=3, tolerance=1e-9, silent=True)
+    np.testing.assert_allclose(solved.history["stress"][-1, :3], expected[:3] * 1e-5, rtol=1e-6)
 
 
 def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
@@ -88,9 +88,9 @@ def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
     domain = composite_domain(two, 5)
     in_phases = [domain.material == number for number in (-1, 0, 1)]
     porous = dataclasses.replace(two, phases=["fibres", "void"])
-    found = effective_constants(phases, porous, resolution=5)
-    assert found.lower is None
-    empty = found.stiffness_GPa
+    constants = effective_constants(phases, porous, resolution=5)
+    assert constants.lower is None
+    empty = constants.stiffness_GPa
     distances = []
     for modulus in (1e-3, 1e-5):
         soft = Material(Isotropic(modulus, 0.3))
@@ -111,8 +111,10 @@ def test_a_third_phase_is_that_of_the_material():
     expected = effective_constants(phases, three, resolution=4)
     several = dataclasses.replace(three, phases=["carbon", "fibres", "carbon"])
     more = dataclasses.replace(phases, others={"carbon": phases.fibres})
-    found = effective_constants(more, several, resolution=4)
-    np.testing.assert_allclose(found.stiffness_GPa, expected.stiffness_GPa, rtol=1e-9, atol=1e-9)
+    constants = effective_constants(more, several, resolution=4)
+    np.testing.assert_allclose(
+        constants.stiffness_GPa, expected.stiffness_GPa, rtol=1e-9, atol=1e-9
+    )
     stiffer = dataclasses.replace(phases, others={"carbon": Material(Isotropic(500.0, 0.2))})
     mixed = effective_constants(stiffer, several, resolution=4)
     areas = np.pi * three.radii**2
@@ -135,17 +137,19 @@ def test_each_fibre_may_have_its_modulus(tmp_path):
     lines = ["x,y,radius,E_GPa", *(",".join(map(str, row)) for row in rows)]
     (tmp_path / "fibres.csv").write_text("\n".join(lines))
     (read,) = microstructures_from_file(tmp_path / "fibres.csv")
-    found = effective_constants(phases, read, resolution=4)
-    np.testing.assert_allclose(found.stiffness_GPa, expected.stiffness_GPa, rtol=1e-9, atol=1e-9)
-    assert found.upper is None
+    constants = effective_constants(phases, read, resolution=4)
+    np.testing.assert_allclose(
+        constants.stiffness_GPa, expected.stiffness_GPa, rtol=1e-9, atol=1e-9
+    )
+    assert constants.upper is None
     with pytest.raises(ValueError, match="E_GPa of a fibre needs isotropic elasticity"):
         effective_constants(named_phases("carbon_epoxy"), read, resolution=4)
 
 
 @pytest.mark.parametrize("radius", [0.4, 1.0, 1.7])
 def test_random_voids_have_their_fraction_and_keep_their_distance(radius):
-    given = {"n_fibres": 12, "min_spacing": 1.05, "void_fraction": 0.03, "void_radius": radius}
-    micro = random_microstructure(0.5, 3, **given)
+    settings = {"n_fibres": 12, "min_spacing": 1.05, "void_fraction": 0.03, "void_radius": radius}
+    micro = random_microstructure(0.5, 3, **settings)
     assert micro.volume_fraction == pytest.approx(0.5, rel=1e-12)
     assert micro.porosity == pytest.approx(0.03, rel=1e-12)
     assert micro.nearest_distances.min() >= 1.05 * (1 - 1e-9)

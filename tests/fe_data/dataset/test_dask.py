@@ -99,14 +99,14 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
 def test_cluster_makes_the_same_table_of_a_material(tmp_path):
     """Also with a law that only this process knows, and numbers that vary between the rows."""
     law("only_here", parameters={"factor": (0.1, 10.0)}, state={"p": 0})(only_here)
-    own = Phases(Material(Isotropic(3.0, 0.3), "only_here", {"factor": 1.0}), GLASS.fibres)
+    custom = Phases(Material(Isotropic(3.0, 0.3), "only_here", {"factor": 1.0}), GLASS.fibres)
     factors = {"matrix.parameters.factor": np.array([1.0, 2.0])}
     design = Design("own", 0, np.full((2, 4), [0.2, 400.0, 400.0, 0.4]), [0, 1], fields=factors)
-    given = design, Settings(n_fibres=1, resolution=2.0, increments=4)
-    options = {"phases": own, "loading": Loading((0.01, None, None)), "silent": True}
+    arguments = design, Settings(n_fibres=1, resolution=2.0, increments=4)
+    options = {"phases": custom, "loading": Loading((0.01, None, None)), "silent": True}
     with cluster(tmp_path, workers=1) as (_, address):
-        generate.generate(*given, tmp_path / "dask", dask=address, **options)
-    generate.generate(*given, tmp_path / "here", **options)
+        generate.generate(*arguments, tmp_path / "dask", dask=address, **options)
+    generate.generate(*arguments, tmp_path / "here", **options)
     tables = [(tmp_path / name / storage.TABLE).read_bytes() for name in ("dask", "here")]
     assert tables[0] == tables[1]
     ends = load_curves(tmp_path / "dask").stress[:, -1]

@@ -18,7 +18,7 @@ from fe_data.dataset.design import digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import GenerationError, GenerationInterrupted
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
-from fe_data.errors import MeshError
+from fe_data.errors import MeshError, memory_errors
 from fe_data.mechanics import rve
 from fe_data.settings import Settings
 from tests.fe_data.analytic_rve import AnalyticRVE
@@ -239,8 +239,13 @@ MACHINE = {
 
 
 @pytest.mark.parametrize("library", MACHINE)
-def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, library):
-    simulator = AnalyticRVE(raising=(DESIGN.sample(3).seed, MACHINE[library]))
+def test_a_full_memory_is_recognised_in_the_error_of_each_library(library):
+    with pytest.raises(MemoryError), memory_errors():
+        raise MACHINE[library]
+
+
+def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path):
+    simulator = AnalyticRVE(raising=(DESIGN.sample(3).seed, MACHINE["torch"]))
     reason = "stopped: out of memory.*run the same command again to continue"
     with pytest.raises(GenerationError, match=reason):
         make(tmp_path, simulator)

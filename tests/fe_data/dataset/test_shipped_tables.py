@@ -79,7 +79,7 @@ def test_the_reference_lies_within_the_bounds_of_mechanics(reference):
     assert (np.linalg.eigvalsh(reference.covariance) > -1e-9).all()
 
 
-ROWS = [pytest.param(*each, marks=pytest.mark.slow if each != FILES[1] else ()) for each in FILES]
+ROWS = [pytest.param(*row, marks=pytest.mark.slow if row != FILES[1] else ()) for row in FILES]
 
 
 @pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")

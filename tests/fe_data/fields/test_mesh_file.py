@@ -67,17 +67,17 @@ def by_gmsh(path):
         tags, xyz, _ = gmsh.model.mesh.getNodes()
         order = np.argsort(tags)
         assert (tags[order] == np.arange(1, len(tags) + 1)).all()
-        found = {}
+        phases = {}
         for dim, number in gmsh.model.getPhysicalGroups():
             triangles = []
             for surface in gmsh.model.getEntitiesForPhysicalGroup(dim, number):
                 kinds, _, nodes = gmsh.model.mesh.getElements(dim, surface)
                 assert kinds == [9]  # six-node triangles
                 triangles.append(nodes[0].reshape(-1, 6) - 1)
-            found[gmsh.model.getPhysicalName(dim, number)] = np.concatenate(triangles)
+            phases[gmsh.model.getPhysicalName(dim, number)] = np.concatenate(triangles)
     finally:
         gmsh.model.remove()
-    return xyz.reshape(-1, 3)[order, :2], found
+    return xyz.reshape(-1, 3)[order, :2], phases
 
 
 def by_abaqus(path):
@@ -95,8 +95,8 @@ def by_abaqus(path):
         else:
             assert head.startswith("Heading")
     assert [row[0] for row in points] == list(range(1, len(points) + 1))
-    found = {name: np.array([elements[i] for i in members]) for name, members in sets.items()}
-    return np.array(points)[:, 1:3], found
+    phases = {name: np.array([elements[i] for i in members]) for name, members in sets.items()}
+    return np.array(points)[:, 1:3], phases
 
 
 def by_vtk(path):
@@ -114,8 +114,8 @@ def by_vtk(path):
     start = words.index("CellEntityIds")
     surface = np.array(words[start + 5 : start + 5 + m], dtype=int)
     names = np.array(["", "matrix", "fibres", "fibres", "void", "interphase", "interphase"])
-    found = {name: cells[names[surface] == name, 1:] for name in set(names[surface])}
-    return points[:, :2], found
+    phases = {name: cells[names[surface] == name, 1:] for name in set(names[surface])}
+    return points[:, :2], phases
 
 
 READERS = {".msh": by_gmsh, ".inp": by_abaqus, ".vtk": by_vtk}
@@ -146,8 +146,8 @@ def test_names_of_groups_are_valid_in_abaqus(tmp_path):
     fibres = Microstructure([[0.2, 0.2], [0.6, 0.6], [0.2, 0.7]], 0.1, list(others))
     pull = Loading((1e-4, None, None), increments=1)
     save_mesh(solve_composite(phases, fibres, pull, resolution=3), tmp_path / "rve.inp")
-    _, found = by_abaqus(tmp_path / "rve.inp")
-    assert list(found) == ["matrix", "phase_0_deg", "a_b", "a_b_"]
+    _, phase_elements = by_abaqus(tmp_path / "rve.inp")
+    assert list(phase_elements) == ["matrix", "phase_0_deg", "a_b", "a_b_"]
 
 
 CELL = ["--vf", "0.3", "--n-fibres", "1", "--resolution", "2.5", "--increments", "4"]

@@ -30,16 +30,16 @@ def read(path):
     steps = []
     (series,) = ET.parse(path).getroot().iter("Domain")
     for grid in series[0]:
-        found = {"time": float(grid.find("Time").get("Value"))}
+        step = {"time": float(grid.find("Time").get("Value"))}
         for name in ("Topology", "Geometry"):
-            found[name] = array(grid.find(name).find("DataItem"))
+            step[name] = array(grid.find(name).find("DataItem"))
         for attribute in grid.iter("Attribute"):
             values = array(attribute.find("DataItem"))
             nodes = attribute.get("Center") == "Node"
-            assert len(values) == len(found["Geometry" if nodes else "Topology"])
+            assert len(values) == len(step["Geometry" if nodes else "Topology"])
             tensor = attribute.get("AttributeType") == "Tensor"
-            found[attribute.get("Name")] = values.reshape(-1, 3, 3) if tensor else values
-        steps.append(found)
+            step[attribute.get("Name")] = values.reshape(-1, 3, 3) if tensor else values
+        steps.append(step)
     return steps
 
 
@@ -54,10 +54,10 @@ def solved(request, tmp_path_factory):
 
 def areas(rve):
     d = rve.discretisation
-    found = np.empty(len(d.triangles))
-    for material, part in enumerate((d.matrix, *d.fibres), start=MATRIX):
-        found[d.material == material] = part.weights.sum(axis=1)
-    return found
+    by_element = np.empty(len(d.triangles))
+    for material, phase in enumerate((d.matrix, *d.fibres), start=MATRIX):
+        by_element[d.material == material] = phase.weights.sum(axis=1)
+    return by_element
 
 
 def test_every_step_has_the_volume_averages_of_its_increment(solved):
@@ -68,9 +68,9 @@ def test_every_step_has_the_volume_averages_of_its_increment(solved):
     for increment, step in enumerate(steps):
         for name, field, scale in (("strain", "strain", 0.01), ("stress", "stress_MPa", 400.0)):
             mean = np.tensordot(weights, step[field], 1)
-            found = [mean[place] for place in COMPONENTS.values()]
+            stress = [mean[place] for place in COMPONENTS.values()]
             expected = rve.history[name][increment]
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * scale)
+            np.testing.assert_allclose(stress, expected, rtol=0, atol=1e-6 * scale)
             assert (step[field] == step[field].transpose(0, 2, 1)).all()
     assert not steps[0]["stress_MPa"].any()
     assert not steps[0]["displacement"].any()
@@ -100,13 +100,13 @@ def test_nodes_of_a_triangle_are_in_the_order_of_vtk(solved):
 def test_the_last_step_is_the_end(solved):
     rve, steps = solved
     d = rve.discretisation
-    own = d.material == MATRIX
+    in_matrix = d.material == MATRIX
     weights = d.matrix.weights / d.matrix.weights.sum(axis=1, keepdims=True)
     mises = (weights * von_mises(rve.fields.matrix_stress)).sum(axis=1)
     plastic = (weights * rve.fields.plastic_strain).sum(axis=1)
-    np.testing.assert_allclose(steps[-1]["von_mises_MPa"][own, 0], mises, rtol=1e-6)
-    np.testing.assert_allclose(steps[-1]["plastic_strain"][own, 0], plastic, rtol=1e-6)
-    assert not steps[-1]["plastic_strain"][~own].any()
+    np.testing.assert_allclose(steps[-1]["von_mises_MPa"][in_matrix, 0], mises, rtol=1e-6)
+    np.testing.assert_allclose(steps[-1]["plastic_strain"][in_matrix, 0], plastic, rtol=1e-6)
+    assert not steps[-1]["plastic_strain"][~in_matrix].any()
     assert (steps[-1]["material"][:, 0] == d.material).all()
     assert len(rve.steps) == len(steps)
 
@@ -116,7 +116,7 @@ def test_steps_that_were_not_kept_leave_the_end(tmp_path):
     assert rve.steps == ()
     save_fields(rve, tmp_path / "c.xdmf")
     (end,) = read(tmp_path / "c.xdmf")
-    kept = solve_rve(INPUTS, SMALL, CYCLE, seed=1, keep_steps=True)
-    np.testing.assert_array_equal(kept.history["stress"], rve.history["stress"])
-    save_fields(kept, tmp_path / "c.xdmf")
+    solved = solve_rve(INPUTS, SMALL, CYCLE, seed=1, keep_steps=True)
+    np.testing.assert_array_equal(solved.history["stress"], rve.history["stress"])
+    save_fields(solved, tmp_path / "c.xdmf")
     assert (read(tmp_path / "c.xdmf")[-1]["stress_MPa"] == end["stress_MPa"]).all()

@@ -51,9 +51,9 @@ def test_a_hexagonal_microstructure_and_a_matrix_without_fibres_are_isotropic():
     centres = [((i + 0.5 * (j % 2) + 0.3) / 7, (j + 0.4) / 8) for j in range(8) for i in range(7)]
     hexagonal = Microstructure(centres, np.sqrt(0.25 / (56 * np.pi)))
     assert found_of(hexagonal, resolution=3.0).spread < 5e-3
-    found = found_of(Microstructure(np.empty((0, 2)), 0.0))
-    assert found.spread < 1e-9
-    plane_strain = found.stiffness_GPa / (100 / 1.3 / 0.4)
+    spreads = found_of(Microstructure(np.empty((0, 2)), 0.0))
+    assert spreads.spread < 1e-9
+    plane_strain = spreads.stiffness_GPa / (100 / 1.3 / 0.4)
     np.testing.assert_allclose(plane_strain, [[0.7, 0.3, 0], [0.3, 0.7, 0], [0, 0, 0.2]], atol=1e-9)
 
 
@@ -77,19 +77,19 @@ def test_the_misfit_does_not_depend_on_the_axes_and_is_that_of_a_square_lattice(
 def test_a_table_has_the_anisotropy_where_it_is_asked_for(tmp_path, monkeypatch):
     """The other columns keep every bit, and the same folder goes on with the same columns only."""
     monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)  # no workers
-    own = ("E_spread", "isotropy_misfit")
+    names = ("E_spread", "isotropy_misfit")
     design = named_design("train_beta", 5, count=2)
     small = Settings(n_fibres=3, resolution=2.0, increments=10)
     generate(design, small, tmp_path / "plain", silent=True)
     generate(design, small, tmp_path / "more", anisotropy=True, silent=True)
     plain = load_table(tmp_path / "plain")
     more = load_table(tmp_path / "more")
-    assert set(more.output_names) == {*plain.output_names, *own}
+    assert set(more.output_names) == {*plain.output_names, *names}
     np.testing.assert_array_equal(more.with_outputs(plain.output_names).outputs, plain.outputs)
     sample = design.sample(1)
-    found = anisotropy(solve_rve(sample.inputs, small, seed=sample.seed))
-    assert more.with_outputs(own).outputs[1].tolist() == [found.spread, found.misfit]
-    assert 0.0 < found.misfit < 0.1
+    spreads = anisotropy(solve_rve(sample.inputs, small, seed=sample.seed))
+    assert more.with_outputs(names).outputs[1].tolist() == [spreads.spread, spreads.misfit]
+    assert 0.0 < spreads.misfit < 0.1
     assert verify(tmp_path / "more")[0] == []
     with pytest.raises(ValueError, match="anisotropy = None there, True here"):
         generate(design, small, tmp_path / "plain", anisotropy=True, silent=True)
@@ -103,8 +103,8 @@ def test_moduli_by_direction_are_those_of_an_orthotropic_material():
     G = 40.0
     stiffness = np.linalg.inv([[1 / Ex, -nu / Ex, 0], [-nu / Ex, 1 / Ey, 0], [0, 0, 1 / G]])
     diagonal = 4 / (1 / Ex + 1 / Ey - 2 * nu / Ex + 1 / G)
-    found = directional_moduli(stiffness, np.array([0.0, 90.0, 45.0, 135.0]))
-    assert found == pytest.approx([Ex, Ey, diagonal, diagonal])
+    moduli = directional_moduli(stiffness, np.array([0.0, 90.0, 45.0, 135.0]))
+    assert moduli == pytest.approx([Ex, Ey, diagonal, diagonal])
     coupled = stiffness + 10.0 * np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
     towards, across = directional_moduli(coupled, np.array([45.0, 135.0]))
     assert towards > across  # a positive C_xx,xy stiffens the direction of positive shear

@@ -29,8 +29,8 @@ def means(name):
     table = load_table(DATASETS / f"{name}.csv")
     groups = [table.group == number for number in np.unique(table.group)]
     return (
-        np.array([table.inputs[own][0] for own in groups]),
-        np.array([table.outputs[own].mean(axis=0) for own in groups]),
+        np.array([table.inputs[rows][0] for rows in groups]),
+        np.array([table.outputs[rows].mean(axis=0) for rows in groups]),
     )
 
 
@@ -48,12 +48,12 @@ def test_equal_elastic_phases_make_no_composite(reference):
 
 def test_the_matrix_as_reference_gives_the_bounds_of_hashin():
     vf = 0.3
-    own = rves(vf, 400.0)
-    G_m = own.G_m
-    G_f = own.G_f
-    k_m = own.K_m + G_m / 3
-    k_f = own.K_f + G_f / 3
-    k, G, *_ = own.linear(G_m, G_f)
+    rve = rves(vf, 400.0)
+    G_m = rve.G_m
+    G_f = rve.G_f
+    k_m = rve.K_m + G_m / 3
+    k_f = rve.K_f + G_f / 3
+    k, G, *_ = rve.linear(G_m, G_f)
     np.testing.assert_allclose(k, k_m + vf / (1 / (k_f - k_m) + (1 - vf) / (k_m + G_m)))
     shear = vf / (1 / (G_f - G_m) + (1 - vf) * (k_m + 2 * G_m) / (2 * G_m * (k_m + G_m)))
     np.testing.assert_allclose(G, G_m + shear)
@@ -70,59 +70,59 @@ def test_the_self_consistent_medium_does_not_know_which_phase_is_the_matrix():
 
 @pytest.mark.parametrize("reference", [0.0, 0.5])
 def test_mean_squares_are_derivatives_of_the_energy(reference):
-    own = rves(0.3, 400.0, reference)
-    dilatation, shear = own.shape(*own.linear(own.G_m, own.G_f)[:2])
+    rve = rves(0.3, 400.0, reference)
+    dilatation, shear = rve.shape(*rve.linear(rve.G_m, rve.G_f)[:2])
 
     def energy(G_m, G_f):
-        k, G, *_ = own.linear(G_m, G_f)
+        k, G, *_ = rve.linear(G_m, G_f)
         return k * dilatation**2 / 2 + 2 * G * shear**2
 
-    h = 1e-4 * own.G_m
-    matrix = (energy(own.G_m + h, own.G_f) - energy(own.G_m - h, own.G_f)) / (2 * h)
-    fibres = (energy(own.G_m, own.G_f + h) - energy(own.G_m, own.G_f - h)) / (2 * h)
-    np.testing.assert_allclose(own.rms_strain(own.G_m) ** 2, matrix / (1.5 * 0.7), rtol=1e-6)
-    np.testing.assert_allclose(own.rms_strain(own.G_m, True) ** 2, fibres / (1.5 * 0.3), rtol=1e-6)
+    h = 1e-4 * rve.G_m
+    matrix = (energy(rve.G_m + h, rve.G_f) - energy(rve.G_m - h, rve.G_f)) / (2 * h)
+    fibres = (energy(rve.G_m, rve.G_f + h) - energy(rve.G_m, rve.G_f - h)) / (2 * h)
+    np.testing.assert_allclose(rve.rms_strain(rve.G_m) ** 2, matrix / (1.5 * 0.7), rtol=1e-6)
+    np.testing.assert_allclose(rve.rms_strain(rve.G_m, True) ** 2, fibres / (1.5 * 0.3), rtol=1e-6)
 
 
 def test_simulated_rves_have_these_properties():
     """Means over 15 microstructures; the bounds are what the README says."""
     X, simulated = means("noise")
-    found = mean_field(X)
-    relative = found[:, :4] / simulated[:, :4] - 1
+    estimate = mean_field(X)
+    relative = estimate[:, :4] / simulated[:, :4] - 1
     bias = relative.mean(axis=0)
-    correlation = [np.corrcoef(*pair)[0, 1] for pair in zip(found.T, simulated.T, strict=True)]
+    correlation = [np.corrcoef(*pair)[0, 1] for pair in zip(estimate.T, simulated.T, strict=True)]
     np.testing.assert_allclose(bias, [0.041, 0.018, -0.003, 0.001], atol=0.002)
     assert np.all(np.array(correlation) > [0.94, 0.994, 0.999, 0.998, 0.96])
-    assert np.sqrt(np.mean((found - simulated)[:, 4] ** 2)) < 0.051
+    assert np.sqrt(np.mean((estimate - simulated)[:, 4] ** 2)) < 0.051
     X, simulated = means("test_uniform")  # single RVEs, none of them in the fits
     assert np.sqrt(np.mean((mean_field(X) - simulated)[:, 4] ** 2)) < 0.08
 
 
 def test_without_fluctuation_the_matrix_yields_at_once():
     """The modified secant method itself: uniform strain at its mean square follows the law."""
-    own = rves(0.3, 400.0, spread=0.0)
+    rve = rves(0.3, 400.0, spread=0.0)
     plastic = np.geomspace(1e-6, 0.1, 20)
     mises = 400.0 + 400.0 * plastic**0.4
-    strain = plastic + mises / (3 * own.G_m)
-    np.testing.assert_allclose(own.mises(strain), mises, rtol=1e-10)
-    np.testing.assert_allclose(own.secant(strain)[0], mises / (3 * strain), rtol=1e-10)
+    strain = plastic + mises / (3 * rve.G_m)
+    np.testing.assert_allclose(rve.mises(strain), mises, rtol=1e-10)
+    np.testing.assert_allclose(rve.secant(strain)[0], mises / (3 * strain), rtol=1e-10)
 
 
 def test_a_lognormal_strain_keeps_its_energy():
-    own = rves(0.3, 400.0, spread=0.35)
+    rve = rves(0.3, 400.0, spread=0.35)
     strain = 0.02
     draws = np.exp(0.35 * np.random.default_rng(0).standard_normal(400_000) - 0.35**2) * strain
-    energy = np.mean(own.mises(draws) * draws)
+    energy = np.mean(rve.mises(draws) * draws)
     np.testing.assert_allclose(
-        own.secant(np.array([strain]))[0], energy / (3 * strain**2), rtol=3e-3
+        rve.secant(np.array([strain]))[0], energy / (3 * strain**2), rtol=3e-3
     )
 
 
 def test_a_matrix_that_does_not_harden_is_perfectly_plastic():
     """Its stress ends at the yield stress, without fibres that of the RVE too."""
-    own = replace(rves(0.3, 400.0), b=np.array([0.0]))
+    rve = replace(rves(0.3, 400.0), b=np.array([0.0]))
     strain = np.array([1e-4, 3.9e-3, 0.01, 1.0])
-    np.testing.assert_allclose(own.mises(strain), np.minimum(3 * own.G_m * strain, 400.0))
+    np.testing.assert_allclose(rve.mises(strain), np.minimum(3 * rve.G_m * strain, 400.0))
     outputs = mean_field([[0.0, 400.0, 0.0, 0.4], [0.0, 400.0, 400.0, 0.4]])
     np.testing.assert_allclose(outputs[0], [0.0, 0.0, 100.0, 0.3, 0.0], atol=1e-9)
     np.testing.assert_allclose(outputs[1], [400.0, 0.4, 100.0, 0.3, 0.0], rtol=1e-9)
@@ -136,11 +136,11 @@ def test_a_matrix_that_does_not_harden_is_perfectly_plastic():
 @pytest.mark.parametrize(("b", "c"), [(400.0, 0.4), (0.0, 0.4), (1.0, 0.1), (5000.0, 0.05)])
 @pytest.mark.parametrize("vf", [0.05, 0.4])
 def test_the_law_is_fitted_as_to_simulated_curves_beyond_the_measured_range_too(vf, b, c):
-    own = replace(rves(vf, 500.0, spread=0.6 * vf**0.5), b=np.array([b]), c=np.array([c]))
-    G_s, reached = own.increments()
-    _, stress, plastic = (reached[..., None] * each for each in own.averages(G_s))
+    rve = replace(rves(vf, 500.0, spread=0.6 * vf**0.5), b=np.array([b]), c=np.array([c]))
+    G_s, reached = rve.increments()
+    _, stress, plastic = (reached[..., None] * average for average in rve.averages(G_s))
     expected = fit_power_law(von_mises(stress), equivalent_strain(plastic), 400.0)[:2]
-    np.testing.assert_allclose(np.ravel(own.power_law(G_s, reached)), expected, rtol=1e-5)
+    np.testing.assert_allclose(np.ravel(rve.power_law(G_s, reached)), expected, rtol=1e-5)
     np.testing.assert_allclose(reached[-1], 0.05, rtol=1e-3)
     assert (np.diff(reached) > 0).all()
 

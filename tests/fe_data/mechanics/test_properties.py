@@ -55,8 +55,8 @@ def test_the_modulus_across_the_fibres_is_found_whatever_the_other_constants_are
     for axial, across, nu_axial, nu_across in rng.uniform(
         [20, 3, 0.1, 0.1], [90, 20, 0.4, 0.6], (20, 4)
     ):
-        found = transverse_modulus(*averages(axial, across, nu_axial, nu_across), axial)
-        assert found == pytest.approx(across, rel=1e-12)
+        modulus = transverse_modulus(*averages(axial, across, nu_axial, nu_across), axial)
+        assert modulus == pytest.approx(across, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_an_rve_that_is_not_isotropic_warns(E_m, nu_m, nu_f, E_f, differs):
 @pytest.mark.parametrize(("b", "c"), [(300.0, 0.16), (800.0, 0.5), (450.0, 1.0), (5.0, 0.3)])
 def test_power_law_is_recovered(b, c):
     p = np.linspace(0, 0.05, 50)[1:]
-    found = fit_power_law(400 + b * p**c, p, 400.0)
-    assert found[:2] == pytest.approx((b, c), rel=1e-7)
-    assert found[2] < 1e-9
+    fitted = fit_power_law(400 + b * p**c, p, 400.0)
+    assert fitted[:2] == pytest.approx((b, c), rel=1e-7)
+    assert fitted[2] < 1e-9
 
 
 def test_only_points_above_the_yield_stress_count():

@@ -76,8 +76,8 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
     assert not result["effective"].keys() & {"b_eff_MPa", "c_eff"}
     assert warning in result["info"]["warning"]
     longer = solve_rve(INPUTS, COARSE, seed=0).effective
-    found = result["effective"]["E_eff_GPa"], result["effective"]["nu_eff"]
-    assert found == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
+    constants = result["effective"]["E_eff_GPa"], result["effective"]["nu_eff"]
+    assert constants == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
 
 
 @pytest.mark.parametrize("vf", [0.0, 0.25])
@@ -85,12 +85,12 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
     """Those of the matrix for an RVE without fibres, else those of a path that stays elastic."""
     inputs = replace(INPUTS, vf=vf)
     settings = replace(SMALL, strain=0.3, sigma_y0_MPa=1.0, increments=10)
-    found = solve_rve(inputs, settings, seed=1)
-    assert found.history["yielded_fraction"][1] > 0.01
+    rve = solve_rve(inputs, settings, seed=1)
+    assert rve.history["yielded_fraction"][1] > 0.01
     elastic = solve_rve(inputs, SMALL, uniaxial(1e-5), seed=1, fit=False).history
     E, nu = elastic_constants(elastic["strain"][1:], elastic["stress"][1:])
     expected = (100.0, 0.3) if vf == 0.0 else (E[0] / 1e3, nu[0])
-    constants = (found.effective.E_eff_GPa, found.effective.nu_eff)
+    constants = (rve.effective.E_eff_GPa, rve.effective.nu_eff)
     assert constants == pytest.approx(expected, rel=1e-5)
 
 
@@ -100,11 +100,11 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
 def test_rves_of_the_designs_do_not_extrapolate(corner):
     """At corners of the box b changes by 13 % at most; 20 % are reported."""
     inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
-    found = solve_rve(Inputs(*inputs), replace(SMALL, increments=50), seed=1)
-    assert found.effective.warning == ""
+    rve = solve_rve(Inputs(*inputs), replace(SMALL, increments=50), seed=1)
+    assert rve.effective.warning == ""
 
 
-GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
+FIBRES = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
 
 
 def microstructure(rows):
@@ -122,7 +122,7 @@ def microstructure(rows):
 )
 def test_a_result_on_disk_gives_the_same_rve_in_python(tmp_path, options):
     """Given fibres are those of the file, whose area is the volume fraction."""
-    fibres = "\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in GIVEN)])
+    fibres = "\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in FIBRES)])
     (tmp_path / "fibres.csv").write_text(fibres)
     (tmp_path / "paths.csv").write_text("strain_xx,increments\n0.01,4\n,3\n")
     (tmp_path / "table.csv").write_text("stress_MPa,plastic_strain\n400,0\n460,0.02\n500,0.1\n")
@@ -131,12 +131,12 @@ def test_a_result_on_disk_gives_the_same_rve_in_python(tmp_path, options):
     command = ["rve", "--E-f", "400", *law, "--increments", "8", "--resolution", "3"]
     assert main([*command, *words, "--out", str(tmp_path / "rve")]) in (0, 1)
     result = json.loads((tmp_path / "rve" / "result.json").read_text())
-    given = "--microstructure" in words
-    if given:
-        assert result["fibres"] == GIVEN
+    from_file = "--microstructure" in words
+    if from_file:
+        assert result["fibres"] == FIBRES
         assert 0 < result["anisotropy"]["spread"] < 0.3
     settings = Settings(**result["settings"])
-    fibres = {"microstructure": microstructure(GIVEN)} if given else {"seed": result["seed"]}
+    fibres = {"microstructure": microstructure(FIBRES)} if from_file else {"seed": result["seed"]}
     again = Inputs(**result["inputs"]), settings, Loading(**result["loading"])
     assert result["history"]["stress"] == solve_rve(*again, **fibres).history["stress"].tolist()
 
@@ -144,7 +144,7 @@ def test_a_result_on_disk_gives_the_same_rve_in_python(tmp_path, options):
 @pytest.mark.parametrize(
     ("micro", "error"),
     [
-        (microstructure(GIVEN), 2e-4),
+        (microstructure(FIBRES), 2e-4),
         (microstructure([[0.25, 0.25, 0.25]]), 1e-3),
         (random_microstructure(0.35, 2, 12), 2e-4),
     ],

@@ -177,8 +177,10 @@ def test_a_shipped_set_is_of_its_design(name):
         ends = np.cumsum(loading.increments) - 1
         prescribed, _ = loading.vertices
         single = prescribed.astype(np.float32)
-        given = ~np.isnan(prescribed)
-        np.testing.assert_allclose(strain[ends][given], single[given], rtol=3e-7, atol=2e-9)
+        is_prescribed = ~np.isnan(prescribed)
+        np.testing.assert_allclose(
+            strain[ends][is_prescribed], single[is_prescribed], rtol=3e-7, atol=2e-9
+        )
 
 
 def test_the_difference_is_over_the_spread_and_only_of_the_same_inputs():

@@ -51,7 +51,7 @@ def published_bytes(content):
 def afresh(content):
     """The same content, of arrays that NumPy makes here."""
     if isinstance(content, dict):
-        return {key: afresh(part) for key, part in content.items()}
+        return {key: afresh(value) for key, value in content.items()}
     return list(map(afresh, content)) if isinstance(content, list) else np.array(content.tolist())
 
 
@@ -131,7 +131,9 @@ def test_one_odd_pickle_does_not_keep_the_other_files_from_their_tables(tmp_path
     sentences = capsys.readouterr().err.splitlines()
     assert len(sentences) == len(ODD) + 1
     for name in ["lost", *(f"odd_{number}" for number in range(len(ODD)))]:
-        assert sum(f"{name}.pkl: " in each and len(each) < 400 for each in sentences) == 1, name
+        assert (
+            sum(f"{name}.pkl: " in sentence and len(sentence) < 400 for sentence in sentences) == 1
+        ), name
 
 
 @pytest.mark.parametrize("kind", UNUSUAL)

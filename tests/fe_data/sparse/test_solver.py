@@ -14,19 +14,19 @@ def _solve():
 
 
 @pytest.fixture(scope="module")
-def own():
+def averages():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)
         return _solve()
 
 
 @pytest.mark.parametrize("name", SOLVERS[1:])
-def test_every_solver_gives_the_averages_of_our_own(monkeypatch, own, name):
+def test_every_solver_gives_the_averages_of_our_own(monkeypatch, averages, name):
     monkeypatch.setenv(VARIABLE, name)
     other = _solve()
-    assert own.problem.system.solver.name == "multifrontal"  # without the variable
+    assert averages.problem.system.solver.name == "multifrontal"  # without the variable
     assert other.problem.system.solver.name == name
-    for quantity, values in own.history.items():
+    for quantity, values in averages.history.items():
         assert np.abs(other.history[quantity] - values).max() <= 1e-8 * np.abs(values).max()
 
 

@@ -8,5 +8,5 @@ from fe_data.dataset.table import Table
 def table_of(design, outputs, rows=slice(None)):
     """A table of a design's inputs with these outputs, in the order of the rows."""
     index = np.arange(len(design))
-    given = index, index, design.groups[rows], design.inputs[rows], outputs
-    return Table(*given, np.full(len(design), "ok"), np.array([], int))
+    columns = index, index, design.groups[rows], design.inputs[rows], outputs
+    return Table(*columns, np.full(len(design), "ok"), np.array([], int))

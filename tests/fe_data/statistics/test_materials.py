@@ -27,24 +27,24 @@ def table(path, shift=0.0, lost=()):
 
 
 def test_each_material_has_its_mean_and_scatter(tmp_path):
-    found = replicate_statistics(load_table(table(tmp_path / "a.csv")))
-    assert found.fields == (FIELD,)
-    assert found.field_values.ravel().tolist() == MODULI
-    assert found.mean[:, 2].tolist() == list(MEANS.values())
-    assert found.std[:, 2].tolist() == pytest.approx([np.sqrt(2), np.sqrt(2)])
-    save_statistics(found, tmp_path / "statistics.csv")
+    statistics = replicate_statistics(load_table(table(tmp_path / "a.csv")))
+    assert statistics.fields == (FIELD,)
+    assert statistics.field_values.ravel().tolist() == MODULI
+    assert statistics.mean[:, 2].tolist() == list(MEANS.values())
+    assert statistics.std[:, 2].tolist() == pytest.approx([np.sqrt(2), np.sqrt(2)])
+    save_statistics(statistics, tmp_path / "statistics.csv")
     again = load_statistics(tmp_path / "statistics.csv")
-    assert again.fields == found.fields
-    np.testing.assert_array_equal(again.field_values, found.field_values)
-    np.testing.assert_array_equal(again.mean, found.mean)
+    assert again.fields == statistics.fields
+    np.testing.assert_array_equal(again.field_values, statistics.field_values)
+    np.testing.assert_array_equal(again.mean, statistics.mean)
 
 
 def test_a_comparison_pairs_equal_materials(tmp_path):
     ours = load_table(table(tmp_path / "a.csv", shift=1.0))
-    found = compare(ours, load_table(table(tmp_path / "b.csv")))
-    assert found.distance == 0
-    assert found.unpaired == 0
-    assert found.difference[:, 2].tolist() == pytest.approx([0.1, 0.05])
+    comparison = compare(ours, load_table(table(tmp_path / "b.csv")))
+    assert comparison.distance == 0
+    assert comparison.unpaired == 0
+    assert comparison.difference[:, 2].tolist() == pytest.approx([0.1, 0.05])
 
 
 def test_a_table_without_the_material_is_refused(tmp_path, capsys):

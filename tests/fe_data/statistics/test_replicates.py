@@ -33,17 +33,17 @@ def write(path, table, failed=()):
 
 def test_moments_are_those_of_the_definition():
     table = rves()
-    found = replicate_statistics(table)
-    assert found.count.tolist() == [7] * 6
-    assert sorted(found.group) == list(range(6))
-    assert found.group[0] == table.group[0]
-    for n, group in enumerate(found.group):
+    statistics = replicate_statistics(table)
+    assert statistics.count.tolist() == [7] * 6
+    assert sorted(statistics.group) == list(range(6))
+    assert statistics.group[0] == table.group[0]
+    for n, group in enumerate(statistics.group):
         y = table.outputs[table.group == group]
-        assert (table.inputs[table.group == group] == found.X[n]).all()
+        assert (table.inputs[table.group == group] == statistics.X[n]).all()
         deviations = y - y.mean(axis=0)
-        np.testing.assert_allclose(found.mean[n], y.sum(axis=0) / 7)
-        np.testing.assert_allclose(found.covariance[n], deviations.T @ deviations / 6)
-        np.testing.assert_allclose(found.standard_error[n], y.std(axis=0, ddof=1) / np.sqrt(7))
+        np.testing.assert_allclose(statistics.mean[n], y.sum(axis=0) / 7)
+        np.testing.assert_allclose(statistics.covariance[n], deviations.T @ deviations / 6)
+        np.testing.assert_allclose(statistics.standard_error[n], y.std(axis=0, ddof=1) / np.sqrt(7))
 
 
 def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_tables(tmp_path):
@@ -65,9 +65,9 @@ def test_the_command_counts_failed_rves_and_leaves_out_inputs_without_scatter(tm
     write(tmp_path / "dataset.csv", table, of_three[:1])
     assert main(command) == 1
     assert "1 RVE of" in capsys.readouterr().err
-    found = load_statistics(tmp_path / "s.csv")
-    assert found.count[found.group == 3] == 6
-    assert found.count.sum() == 41
+    statistics = load_statistics(tmp_path / "s.csv")
+    assert statistics.count[statistics.group == 3] == 6
+    assert statistics.count.sum() == 41
     (tmp_path / "s.csv").unlink()
     for left, message in (
         (0, "all RVEs with the inputs"),

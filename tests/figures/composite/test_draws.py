@@ -11,10 +11,10 @@ SHIPPED = table_path(drawn(SHIPPED_TABLES), TRAINING)
 def test_shipped_draws_belong_to_a_folder_with_their_first_draw(tmp_path):
     shutil.copy(SHIPPED_TABLES / f"{TRAINING}.csv", tmp_path)
     assert path_of_draws(tmp_path, TRAINING) == SHIPPED
-    own = drawn(tmp_path) / f"{TRAINING}.csv"
-    own.parent.mkdir()
-    shutil.copy(SHIPPED, own)
-    assert path_of_draws(tmp_path, TRAINING) == own
+    table_of_draw = drawn(tmp_path) / f"{TRAINING}.csv"
+    table_of_draw.parent.mkdir()
+    shutil.copy(SHIPPED, table_of_draw)
+    assert path_of_draws(tmp_path, TRAINING) == table_of_draw
 
 
 def test_other_tables_have_no_shipped_draws(tmp_path):

@@ -22,11 +22,11 @@ def drawn(std, error, n=4000):
 @pytest.mark.parametrize(("std", "error"), [(0.05, 0.01), (0.02, 0.05), (0.1, 0.0)])
 def test_a_calibrated_spread_is_found_so_whatever_the_error_of_the_reference_data(std, error):
     reference, mean, spread = drawn(std, error)
-    found = reference.scores(mean, spread)
-    assert found["reference_coverage"] == pytest.approx(0.95, abs=0.01)
-    assert found["reference_miscalibration"] < 0.01
-    assert found["reference_z"] == pytest.approx(1.0, abs=0.02)
-    assert found["reference_rmse"] == pytest.approx(np.hypot(std, error), rel=0.03)
+    of_mean = reference.scores(mean, spread)
+    assert of_mean["reference_coverage"] == pytest.approx(0.95, abs=0.01)
+    assert of_mean["reference_miscalibration"] < 0.01
+    assert of_mean["reference_z"] == pytest.approx(1.0, abs=0.02)
+    assert of_mean["reference_rmse"] == pytest.approx(np.hypot(std, error), rel=0.03)
     mean[:, 4] += 1.0  # the output that one score leaves out
     moved = reference.scores(mean, spread)
     assert moved["reference_rmse"] > 0.4
@@ -35,11 +35,13 @@ def test_a_calibrated_spread_is_found_so_whatever_the_error_of_the_reference_dat
 
 def test_a_spread_that_is_half_too_small_is_found_out():
     reference, mean, spread = drawn(0.05, 0.01)
-    found = reference.scores(mean, 0.5 * spread)
-    assert found["reference_coverage"] < 0.75
-    assert found["reference_z"] > 1.6
-    area = np.arctan(found["reference_z"]) / np.pi - 0.25  # of normal z of this standard deviation
-    assert found["reference_miscalibration"] == pytest.approx(area, abs=0.005)
+    of_mean = reference.scores(mean, 0.5 * spread)
+    assert of_mean["reference_coverage"] < 0.75
+    assert of_mean["reference_z"] > 1.6
+    area = (
+        np.arctan(of_mean["reference_z"]) / np.pi - 0.25
+    )  # of normal z of this standard deviation
+    assert of_mean["reference_miscalibration"] == pytest.approx(area, abs=0.005)
 
 
 def test_where_nothing_scatters_a_prediction_without_spread_is_exact_or_infinitely_wrong():

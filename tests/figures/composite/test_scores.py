@@ -18,10 +18,10 @@ def test_many_draws_score_as_the_closed_form():
     exact = GPRegressor(prior, noise=NOISE).fit(X, 0.5 * RNG.standard_normal((12, 5)))
     y = exact.sample(X[:8], 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
     limit = exact_scores(exact, X[:8], y)
-    found = scores(exact.sample(X[:8], 4000, 1), y, NOISE)
-    assert found.rmse == pytest.approx(limit.rmse, abs=0.01)
-    assert found.crps == pytest.approx(limit.crps, rel=0.03)
-    assert found.elppd == pytest.approx(limit.elppd, abs=1.0)
+    judged = scores(exact.sample(X[:8], 4000, 1), y, NOISE)
+    assert judged.rmse == pytest.approx(limit.rmse, abs=0.01)
+    assert judged.crps == pytest.approx(limit.crps, rel=0.03)
+    assert judged.elppd == pytest.approx(limit.elppd, abs=1.0)
 
 
 def test_distance_of_a_known_mean():
@@ -35,8 +35,8 @@ def test_members_that_agree_on_a_bound_are_infinitely_sure():
     truth = RNG.uniform(-1, 1, (12, 5))
     samples = truth + RNG.normal(0, 0.3, (8, 12, 5))
     samples[:, :, 4] = -0.8
-    found = scores(samples, truth, NOISE)
+    judged = scores(samples, truth, NOISE)
     samples[:, :, 4] += RNG.normal(0, 1e-7, (8, 1))
     narrow = scores(samples, truth, NOISE)
-    assert found.miscalibration == pytest.approx(narrow.miscalibration, abs=1e-12)
-    assert all(np.isfinite([getattr(found, name) for name in SCORES]))
+    assert judged.miscalibration == pytest.approx(narrow.miscalibration, abs=1e-12)
+    assert all(np.isfinite([getattr(judged, name) for name in SCORES]))

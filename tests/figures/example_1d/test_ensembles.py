@@ -27,8 +27,8 @@ def test_exact_posterior_of_the_constrained_prior_misses_the_data():
     K = np.exp(-0.5 * (X - X.T) ** 2)
     residual = 0.01 * np.linalg.solve(K + 0.01 * np.eye(30), y - 2 * X[:, 0])
     exact = example_1d.exact_posterior(1.0)
-    found = row("exact 1", {"exact 1": exact}).rmse
-    assert found == pytest.approx(np.sqrt(np.mean(residual**2)), abs=1e-5)
+    rmse = row("exact 1", {"exact 1": exact}).rmse
+    assert rmse == pytest.approx(np.sqrt(np.mean(residual**2)), abs=1e-5)
     distance = row("anchored 1", {"anchored 1": exact, "exact 1": exact}).to_exact
     assert max(distance.values()) == pytest.approx(0, abs=1e-5)
 
@@ -43,8 +43,8 @@ def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
     for kernel, _ in unpacked[1:-1]:
         np.testing.assert_array_equal(kernel, np.repeat(unpacked[0][0], 5, axis=1))
     for layer in (0, 3):
-        part = slice(architecture.layers[layer].start, architecture.layers[layer].stop)
-        np.testing.assert_array_equal(anchors[:, part], weights[:, part])
+        layer_weights = slice(architecture.layers[layer].start, architecture.layers[layer].stop)
+        np.testing.assert_array_equal(anchors[:, layer_weights], weights[:, layer_weights])
 
 
 def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):

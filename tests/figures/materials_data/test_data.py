@@ -46,8 +46,8 @@ def replicates():
 
 def test_scatter_is_that_within_groups_and_not_between_them():
     values = np.array([[1.0], [3.0], [101.0], [103.0]]) * np.ones(5)
-    found = coefficients_of_variation(table_of(values, [0, 0, 1, 1]))
-    np.testing.assert_allclose(found.iloc[:, 0], np.sqrt(2) / np.array([2, 102]))
+    coefficients = coefficients_of_variation(table_of(values, [0, 0, 1, 1]))
+    np.testing.assert_allclose(coefficients.iloc[:, 0], np.sqrt(2) / np.array([2, 102]))
 
 
 def test_noise_in_percent_of_mid_range_is_recovered(replicates):
@@ -62,8 +62,8 @@ def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
     n = 4000
     x = rng.normal(size=n)
     y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
-    found = mutual_information(x[:, None], y[:, None])[0, 0]
-    assert found == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
+    information = mutual_information(x[:, None], y[:, None])[0, 0]
+    assert information == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
 
 
 def last_claim(place, designs, influential=()):
@@ -106,21 +106,24 @@ def test_the_farthest_rve_is_left_out_of_one_of_the_two_densities(replicates):
     outputs = replicates.outputs.copy()
     outputs[3, 0] += 100.0 * outputs[:, 0].std()
     odd = dataclasses.replace(replicates, outputs=outputs)
-    found = noise_by_input(odd, replicates)
-    assert found["by_input_without_farthest"] > found["by_input"] + 5
-    assert found["constant_without_farthest"] > found["constant"] + 5
+    noise = noise_by_input(odd, replicates)
+    assert noise["by_input_without_farthest"] > noise["by_input"] + 5
+    assert noise["constant_without_farthest"] > noise["constant"] + 5
 
 
 def test_subsets_are_decided_by_all_draws(tables):
     """An input is chosen in a draw where its mutual information is positive."""
     names = zip(OUTPUT_NAMES, FEATURES, strict=True)
     chosen = {name: [INPUT_NAMES[i] for i in features] for name, features in names}
-    right = {n: {i: float(i in own) for i in INPUT_NAMES} for n, own in chosen.items()}
+    right = {
+        n: {i: float(i in chosen_inputs) for i in INPUT_NAMES}
+        for n, chosen_inputs in chosen.items()
+    }
     wrong = {n: dict.fromkeys(INPUT_NAMES, 0.0) for n in chosen}
     information = {"influential": chosen, "above_chance": chosen}
     for draws, holds in (([right, right], True), ([wrong, wrong], False), ([right, wrong], None)):
         assert information_claim(information, over_repeats(draws)).holds is holds
     table = load_table(tables / "train_beta.csv")
-    found = information_over_draws(table, 5)["nu_eff"]["vf"]
+    by_input = information_over_draws(table, 5)["nu_eff"]["vf"]
     parts = [mutual_information(table.inputs[i : i + 5], table.outputs[i : i + 5]) for i in (0, 5)]
-    assert found.values == pytest.approx([part[0, 3] for part in parts])
+    assert by_input.values == pytest.approx([of_draw[0, 3] for of_draw in parts])

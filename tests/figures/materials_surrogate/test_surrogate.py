@@ -52,10 +52,10 @@ def test_prior_mean_that_is_right_explains_everything():
     exact = Samples(X, X[:, :1] * theta)
     np.testing.assert_allclose(list(prior_mean_table(exact, theta).values()), 1)
     assert max(prior_mean_table(exact, -theta).values()) < 0
-    found = prior_mean_rmse(exact, 0 * theta)
-    assert found["c_eff"] == pytest.approx(0.2 * np.sqrt(np.mean(X[:, 0] ** 2)))
-    squares = [found[name] ** 2 for name in OUTPUT_NAMES]
-    assert found["all"] == pytest.approx(np.sqrt(np.mean(squares)))
+    rmse = prior_mean_rmse(exact, 0 * theta)
+    assert rmse["c_eff"] == pytest.approx(0.2 * np.sqrt(np.mean(X[:, 0] ** 2)))
+    squares = [rmse[name] ** 2 for name in OUTPUT_NAMES]
+    assert rmse["all"] == pytest.approx(np.sqrt(np.mean(squares)))
 
 
 def test_prior_of_the_composite_depends_on_what_the_paper_says():

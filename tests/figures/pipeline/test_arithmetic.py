@@ -31,10 +31,10 @@ def test_programs_of_a_run_are_pinned_and_say_so(tmp_path, monkeypatch):
 def test_the_launcher_pins_a_program(tmp_path):
     (tmp_path / "show.py").write_text(SHOW, encoding="utf-8")
     command = [sys.executable, "-m", "figures.pipeline.arithmetic", "-m", "show", "--help"]
-    given = os.environ | {"MKL_CBWR": "AVX2", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, check=True)
-    found = json.loads(done.stdout)
-    assert {name: found[name] for name in pins()} == pins()
+    variables = os.environ | {"MKL_CBWR": "AVX2", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, check=True)
+    pinned = json.loads(done.stdout)
+    assert {name: pinned[name] for name in pins()} == pins()
 
 
 def test_a_processor_without_the_instructions_is_not_told_to_use_them(monkeypatch):
@@ -49,8 +49,8 @@ def test_importing_the_packages_sets_nothing():
     script = "import os; before = dict(os.environ); import bnn, fe_data; bnn.GPRegressor; "
     script += "fe_data.solve_rve; after = dict(os.environ); "
     script += f"print([n for n in {sorted(KERNELS)} + ['OMP_NUM_THREADS'] if n in after])"
-    given = {name: value for name, value in os.environ.items() if name not in pins()}
+    variables = {name: value for name, value in os.environ.items() if name not in pins()}
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=given, capture_output=True, check=True
+        [sys.executable, "-c", script], cwd=ROOT, env=variables, capture_output=True, check=True
     )
     assert done.stdout.strip() == b"[]"

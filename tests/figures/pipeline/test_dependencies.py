@@ -48,5 +48,5 @@ def test_a_notebook_depends_on_what_its_code_imports_at_any_time(packages, modul
         {"cell_type": "code", "source": [f"import {module}\n", "1"]},
     ]
     (packages / "n.ipynb").write_text(json.dumps({"cells": cells}))
-    found = [str(path.relative_to(packages)) for path in notebook_sources(packages / "n.ipynb")]
-    assert found == files
+    sources = [str(path.relative_to(packages)) for path in notebook_sources(packages / "n.ipynb")]
+    assert sources == files

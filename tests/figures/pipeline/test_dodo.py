@@ -7,16 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES
+from figures.pipeline.profiles import REPEATED
 
 
 @pytest.fixture
 def dodo(monkeypatch):
     """The names of dodo.py under parameters from the environment."""
 
-    def load(**given):
+    def load(**variables):
         for name in ("PROFILE", "DATA", "SEED", "JOBS"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in given.items():
+        for name, value in variables.items():
             monkeypatch.setenv(name, str(value))
         return SimpleNamespace(**runpy.run_path(str(ROOT / "dodo.py")))
 
@@ -25,11 +26,6 @@ def dodo(monkeypatch):
 
 def notebook_task(names, number):
     (task,) = [t for t in names.task_notebook() if f":{number}" in t["name"]]
-    return task
-
-
-def apart(names, basename):
-    (task,) = [task for task in names.task_apart() if task["basename"] == basename]
     return task
 
 
@@ -51,7 +47,7 @@ def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path)
     assert names_of(notebook_task(names, "04_materials_surrogate"), data) == set()
 
 
-def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):
+def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo):
     names = dodo(PROFILE="full")
     (simulated,) = names.task_draws()
     draws = notebook_task(names, "04b_repeated_datasets")
@@ -60,5 +56,20 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tab
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
     assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
-    (refuse,) = apart(dodo(PROFILE="full", DATA=tables), "repeats")["actions"]
-    assert f"no tables of independent draws in {tables}/draws" in refuse().get_msg()
+
+
+def test_repeats_train_several_times_into_a_folder_of_their_own(dodo, tables):
+    names = dodo(PROFILE="full")
+    *repeated, draws = names.task_repeats()
+    assert draws["task_dep"] == ["notebook:full:04b_repeated_datasets"]
+    out = ROOT / "studies" / "repeats" / "results" / "full"
+    for task, name in zip(repeated, REPEATED, strict=True):
+        assert task["name"] == f"full:{name}"
+        assert task["targets"][0] == out / f"{name}.json"
+        once = notebook_task(names, name)
+        assert once["targets"][0] == ROOT / "figures" / "full" / f"{name}.json"
+        assert str(once["uptodate"]) != str(task["uptodate"])
+        assert once["meta"]["seconds"] < task["meta"]["seconds"]
+    # Other tables matter to one of them, and have no independent draws here.
+    (task,) = dodo(PROFILE="full", DATA=tables).task_repeats()
+    assert task["name"].endswith(":04_materials_surrogate")

@@ -26,12 +26,12 @@ def committed():
 def test_committed_notebooks_and_results_have_no_absolute_paths():
     names = committed()
     assert len(names) > 20
-    found = {
+    paths = {
         name: place[0]
         for name in names
         if (place := ABSOLUTE.search((ROOT / name).read_text(encoding="utf-8")))
     }
-    assert found == {}
+    assert paths == {}
 
 
 @pytest.mark.parametrize(

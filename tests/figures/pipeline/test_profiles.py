@@ -27,6 +27,13 @@ def test_the_full_profile_has_the_published_sizes():
     assert example.pretrain_epochs_scale == 1
     assert (full.surrogate.n_pretrained, full.surrogate.n_members) == (50, 30)
     assert set(full.at_once) == set(full.notebooks) - set(full.apart)
+    once = {"starts": 1, "starts_of_d": 1}
+    assert full.prior_study.model_dump(include=set(once)) == once
+    assert (example.repeats, full.surrogate.repeats) == (1, 1)
+    repeated = full.with_repeats()
+    assert repeated.prior_study.starts_of_d > repeated.prior_study.starts > 1
+    assert min(repeated.example_1d.repeats, repeated.surrogate.repeats) > 1
+    assert repeated.surrogate.cases == full.surrogate.cases
     quick = load_profile("quick")
     for section in ("prior_study", "example_1d", "surrogate"):
         assert getattr(full, section).at_paper_size

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from figures.pipeline import run_notebook
 from figures.pipeline.paths import notebooks
+from figures.pipeline.profiles import REPEATED
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
 
 
@@ -24,7 +25,8 @@ def notebook(path, *sources, tags=("parameters",)):
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
     """Their formulas are plain text: no network is needed to show them."""
-    assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"}
+    repeated = {"with_repeats"} if path.stem in REPEATED else set()
+    assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"} | repeated
     cells = nbformat.read(path, as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
@@ -54,15 +56,15 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     folder = tmp_path / "out"
     folder.mkdir()
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(folder)!r}\nseed = 1", DRAWING)
-    kept = [tmp_path / "precious.svg", folder / "notes.txt", folder / "mine.svg"]
-    for each in (*kept, folder / "old.svg"):
-        each.write_text("of the run before")
+    of_user = [tmp_path / "precious.svg", folder / "notes.txt", folder / "mine.svg"]
+    for file in (*of_user, folder / "old.svg"):
+        file.write_text("of the run before")
     Figure().savefig(folder / "new.svg")
     named = json.dumps({"figures": {"old.svg": "", "new.svg": ""}})
     (folder / "n.json").write_text(named)
     execute(path, {"seed": 3})
     assert not (folder / "old.svg").exists()
-    assert all(each.read_text() == "of the run before" for each in kept)
+    assert all(file.read_text() == "of the run before" for file in of_user)
     page = (folder / "notebooks" / "n.html").read_text()
     assert "seed 3 True" in page
     assert "data:image/png" in page
@@ -76,8 +78,8 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
 
 def test_parameters_take_the_types_of_the_defaults_and_others_are_refused(tmp_path, capsys):
     path = notebook(tmp_path / "n.ipynb", "import os\nseed = 1\nname = 'a'\nscale = 0.5", "x = 2")
-    found = parameters(path, {"seed": "3", "name": "3", "scale": "1.5"})
-    assert found == {"seed": 3, "name": "3", "scale": 1.5}
+    values = parameters(path, {"seed": "3", "name": "3", "scale": "1.5"})
+    assert values == {"seed": 3, "name": "3", "scale": 1.5}
     assert main(["04_materials_surrogate", "-p", "epochs", "3"]) == 1
     assert capsys.readouterr().err.startswith("error: unknown parameter 'epochs' of 04_materials")
     with pytest.raises(NotebookError, match=r"seed = 'one' .* must be of type int"):
@@ -113,7 +115,7 @@ def test_failing_cell_is_named_with_its_error(tmp_path, monkeypatch):
     monkeypatch.setattr(run_notebook, "listed", lambda _: {"notebooks/unfinished/n.ipynb"})
     with pytest.raises(NotebookError, match="of n failed: ZeroDivisionError") as failure:
         execute(path, {})
-    kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
-    assert f"(details in {kept})" in str(failure.value)
-    assert {*tmp_path.rglob("notebooks/**/*.ipynb")} == {earlier / "n.ipynb", kept}
-    assert "ZeroDivisionError" in kept.read_text()
+    of_other_notebook = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
+    assert f"(details in {of_other_notebook})" in str(failure.value)
+    assert {*tmp_path.rglob("notebooks/**/*.ipynb")} == {earlier / "n.ipynb", of_other_notebook}
+    assert "ZeroDivisionError" in of_other_notebook.read_text()

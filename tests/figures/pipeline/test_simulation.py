@@ -10,10 +10,10 @@ from figures.pipeline import simulation
 from figures.pipeline.simulation import main, simulate
 
 
-def made_by(given):
+def made_by(command):
     """The configuration that `generate` writes for these arguments."""
-    numbers = dict(zip(given[1::2], map(int, given[2::2]), strict=False))
-    design = fe_data.named_design(given[0], numbers["--seed"], count=numbers["--count"])
+    numbers = dict(zip(command[1::2], map(int, command[2::2]), strict=False))
+    design = fe_data.named_design(command[0], numbers["--seed"], count=numbers["--count"])
     return configuration(design, fe_data.Settings())
 
 
@@ -25,10 +25,10 @@ def commands(monkeypatch):
     def command(arguments):
         folder = simulation.Path(arguments[arguments.index("--out") + 1])
         folder.mkdir(exist_ok=True)
-        given = arguments[1 : arguments.index("--out")]
-        run.append((given, sorted(path.name for path in folder.iterdir())))
+        options = arguments[1 : arguments.index("--out")]
+        run.append((options, sorted(path.name for path in folder.iterdir())))
         (folder / "dataset.csv").touch()
-        (folder / "config.json").write_text(json.dumps(made_by(given)))
+        (folder / "config.json").write_text(json.dumps(made_by(options)))
         return 1 if "noise" in arguments else 0
 
     monkeypatch.setattr(simulation, "run_command", command)
@@ -50,7 +50,7 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
     for text, count in (("x = 1", 3), ("x = 1", 3), ("x = 1", 4), ("x = 2", 4)):
         source.write_text(text, encoding="utf-8")
         simulate(tmp_path / "data", {"train_beta": [count]}, seed=0, jobs=1)
-    assert [kept for _, kept in commands] == [[], ["config.json", "dataset.csv"], [], []]
+    assert [files for _, files in commands] == [[], ["config.json", "dataset.csv"], [], []]
 
 
 MINE = {

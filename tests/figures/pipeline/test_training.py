@@ -29,7 +29,7 @@ def predicted(tables):
     """What each procedure predicts, and the estimators of bnn, which train as the paper prints."""
     train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
     theta = fit_theta(train_set)
-    found = {
+    settings = {
         c: train({"outd": train_set}, test_set, theta, BRIEF, p, 5) for c, p in PROCEDURES.items()
     }
     common = {
@@ -50,7 +50,7 @@ def predicted(tables):
     ensembles = {"outd_anchored": anchored, "outd_vanilla": vanilla}
     data = train_set.X, train_set.y
     printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
-    return found, printed | {"prior": anchored.sample_prior(test_set.X)[:4]}
+    return settings, printed | {"prior": anchored.sample_prior(test_set.X)[:4]}
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def pretrained():
 
 @pytest.mark.parametrize("method", ["prior", "outd_anchored", "outd_vanilla"])
 def test_proper_training_is_that_of_the_printed_algorithms(predicted, method):
-    found, printed = predicted
-    np.testing.assert_array_equal(found["proper"][method].samples, printed[method])
-    assert np.abs(found["published"][method].samples - printed[method]).max() > 1e-4
+    prediction, printed = predicted
+    np.testing.assert_array_equal(prediction["proper"][method].samples, printed[method])
+    assert np.abs(prediction["published"][method].samples - printed[method]).max() > 1e-4
 
 
 def test_published_prior_points_are_a_hypercube_of_each_network():
@@ -96,5 +96,5 @@ def test_published_penalty_is_that_of_the_trained_networks_with_two_degrees_fewe
         centred = used - used.mean(axis=0)
         in_span = np.linalg.pinv(centred.T, rcond=1e-5) @ differences.T
         density = procedure.low_rank(procedure.learnt_from(pretrained, 5))
-        found = density.penalty(differences, 0 * differences)
-        np.testing.assert_allclose(found, degrees * np.sum(in_span**2, axis=0))
+        penalty = density.penalty(differences, 0 * differences)
+        np.testing.assert_allclose(penalty, degrees * np.sum(in_span**2, axis=0))

@@ -29,16 +29,16 @@ def known_small(monkeypatch):
 
 def holds(starts, identifier):
     """What a claim says of some starts."""
-    (found,) = [each for each in claims(starts) if each.id == identifier]
-    return found.holds
+    (claim,) = [candidate for candidate in claims(starts) if candidate.id == identifier]
+    return claim.holds
 
 
 def changed(study, prior, **values):
     """The study with other values in the results, or statistics, of a prior."""
     result = study.results[prior]
-    own = {key: value for key, value in values.items() if hasattr(result, key)}
-    others = {key: value for key, value in values.items() if key not in own}
-    result = replace(result, statistics=replace(result.statistics, **others), **own)
+    fields = {key: value for key, value in values.items() if hasattr(result, key)}
+    others = {key: value for key, value in values.items() if key not in fields}
+    result = replace(result, statistics=replace(result.statistics, **others), **fields)
     return replace(study, results=study.results | {prior: result})
 
 
@@ -111,7 +111,7 @@ def test_mean_and_widths_decide_what_correlations_recover(study, width, mean, ho
         distances[SOURCES.index("isotropic"), 0] = 0.9
         widths[SOURCES.index("low_rank")] = width
         study = changed(study, name, distances=distances, width_errors=widths)
-    found = {each.id: each for each in claims([study])}
-    assert found["recovered"].holds is holds
-    assert found["similar_tails"].holds is (width < 0.5)
-    assert not found["closest/C"].of_paper
+    by_id = {claim.id: claim for claim in claims([study])}
+    assert by_id["recovered"].holds is holds
+    assert by_id["similar_tails"].holds is (width < 0.5)
+    assert not by_id["closest/C"].of_paper

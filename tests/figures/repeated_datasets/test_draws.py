@@ -33,9 +33,9 @@ def test_each_draw_counts_once_and_scatter_is_of_single_trainings():
     def training(rmse):
         return {"a": Scores(rmse=rmse, miscalibration=0.1, elppd=1.0, coverage=0.9)}
 
-    found = [[training(1.0), training(3.0)], [training(4.0), training(6.0)]]
-    assert over_draws(found)["a"].rmse.values == (2.0, 5.0)
-    assert scatter(found)["a"]["rmse"] == pytest.approx(np.std([1, 3, 4, 6], ddof=1))
+    trainings = [[training(1.0), training(3.0)], [training(4.0), training(6.0)]]
+    assert over_draws(trainings)["a"].rmse.values == (2.0, 5.0)
+    assert scatter(trainings)["a"]["rmse"] == pytest.approx(np.std([1, 3, 4, 6], ddof=1))
 
 
 def test_a_gain_that_grows_with_the_share_outside():

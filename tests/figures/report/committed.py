@@ -17,7 +17,8 @@ SECTIONED = ("docs/findings.md",)  # a finding is a sentence, a table and what l
 def committed_run(name: str) -> dict[str, dict[str, Any]]:
     """Metrics files of a run as git has them, by notebook; where git has none, the files there are.
 
-    What is staged counts, so that new metrics can be tested before they are committed.
+    What is staged counts, so that new metrics can be tested before they are committed. Of a
+    notebook that also trained several times, these metrics.
     """
     return {path.stem: json.loads(_content(path)) for path in committed_files(name, ".json")}
 
@@ -26,17 +27,17 @@ def committed_run(name: str) -> dict[str, dict[str, Any]]:
 def typed_run(name: str) -> dict[str, Metrics]:
     """The same as the page reads them."""
     run = committed_run(name).items()
-    return {stem: Metrics.model_validate(each | {"folder": name}) for stem, each in run}
+    return {stem: Metrics.model_validate(metrics | {"folder": name}) for stem, metrics in run}
 
 
 def committed_files(name: str, *suffixes: str) -> list[Path]:
     """Files of a run that git has, staged ones too; without git, those that there are.
 
-    Those of studies count as well.
+    Those of studies count as well, after those in figures.
     """
     folders = [ROOT / "figures" / name, *ROOT.glob(f"studies/*/results/{name}")]
     staged = filter(None, _git("ls-files", "-z", "--", *map(str, folders)).split("\0"))
-    paths = [ROOT / each for each in staged] or [p for each in folders for p in each.glob("*")]
+    paths = [ROOT / file for file in staged] or [p for file in folders for p in file.glob("*")]
     return sorted((path for path in paths if path.suffix in suffixes), key=lambda path: path.name)
 
 
@@ -64,14 +65,14 @@ class Numbers(dict[str, Any]):
 @functools.cache
 def metrics(notebook: str, folder: str = "full") -> Any:
     """The committed metrics of a notebook."""
-    (path,) = [path for path in committed_files(folder, ".json") if path.stem == notebook]
+    *_, path = [path for path in committed_files(folder, ".json") if path.stem == notebook]
     return json.loads(_content(path), object_hook=Numbers)
 
 
 def verdicts(content: Any, *ids: str) -> list[bool | None]:
     """Whether claims hold, by their ids."""
-    found = {claim.id: claim.holds for claim in content.claims}
-    return [found[each] for each in ids]
+    holds = {claim.id: claim.holds for claim in content.claims}
+    return [holds[claim_id] for claim_id in ids]
 
 
 def ours(content: Any, identifier: str) -> Any:
@@ -90,14 +91,14 @@ def paragraphs(page: str) -> list[str]:
     text = text.replace("~", " ")
     between = r"\n(?=#+ )" if page in SECTIONED else r"\n\s*\n"
     parts = re.split(rf"{between}|\n(?=- )", re.sub(r"[*$`\"\\]", "", text))
-    return [" ".join(part.split()) for part in parts]
+    return [" ".join(paragraph.split()) for paragraph in parts]
 
 
 def quoted(pages: str | tuple[str, ...], beginning: str, *numbers: object) -> None:
     """Assert that the paragraph of each page with these words quotes the numbers."""
     for page in (pages,) if isinstance(pages, str) else pages:
-        found = [each for each in paragraphs(page) if beginning in each]
-        assert len(found) == 1, f"{page}: {len(found)} paragraphs have {beginning!r}"
+        matching = [paragraph for paragraph in paragraphs(page) if beginning in paragraph]
+        assert len(matching) == 1, f"{page}: {len(matching)} paragraphs have {beginning!r}"
         for number in map(str, numbers):
             whole = rf"(?<![\d.−]){re.escape(number)}(?!\.?\d)"
-            assert re.search(whole, found[0]), f"{page} does not quote {number}: {found[0]}"
+            assert re.search(whole, matching[0]), f"{page} does not quote {number}: {matching[0]}"

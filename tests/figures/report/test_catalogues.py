@@ -10,12 +10,19 @@ import yaml
 
 from fe_data import load_statistics, load_table
 from fe_data.schema import INPUTS, OUTPUTS
-from figures.pipeline.paths import ROOT, SHIPPED_TABLES, committed_metrics, tables_below
+from figures.pipeline.paths import (
+    ROOT,
+    SHIPPED_TABLES,
+    all_metrics,
+    repeated_metrics,
+    repeats_folder,
+    tables_below,
+)
 from figures.report import catalogues
 from tests.repository.validators import validate, validators
 
 # Shipped tables have the outputs that every table has.
-COLUMNS = (INPUTS, [each for each in OUTPUTS if each.required])
+COLUMNS = (INPUTS, [quantity for quantity in OUTPUTS if quantity.required])
 # Values of the input and output columns of every record set.
 RECORDS = """
 import json, sys, mlcroissant
@@ -32,13 +39,13 @@ json.dump(found, sys.stdout)
 
 def test_the_files_are_up_to_date_and_describe_every_table_and_column():
     catalogues.main()
-    found = json.loads(catalogues.CROISSANT.read_text(encoding="utf-8"))
-    files = {each["contentUrl"] for each in found["distribution"]}
+    catalogue = json.loads(catalogues.CROISSANT.read_text(encoding="utf-8"))
+    files = {entry["contentUrl"] for entry in catalogue["distribution"]}
     assert files == {str(path.relative_to(SHIPPED_TABLES)) for path in tables_below()}
-    assert len(found["recordSet"]) == len([name for name in files if ".csv" in name])
-    for table in found["recordSet"]:
+    assert len(catalogue["recordSet"]) == len([name for name in files if ".csv" in name])
+    for table in catalogue["recordSet"]:
         (path,) = SHIPPED_TABLES.glob(f"{table['@id']}.csv*")
-        assert [each["name"] for each in table["field"]] == [*pd.read_csv(path, nrows=1)]
+        assert [entry["name"] for entry in table["field"]] == [*pd.read_csv(path, nrows=1)]
 
 
 def test_the_manifest_of_a_check_names_all_committed_results_of_the_full_run():
@@ -46,12 +53,13 @@ def test_the_manifest_of_a_check_names_all_committed_results_of_the_full_run():
     text = catalogues.CODECHECK.read_text(encoding="utf-8")
     assert text.startswith("---\n")
     manifest = yaml.safe_load(text)["manifest"]
-    files = [ROOT / each["file"] for each in manifest]
-    folders = {path.parent for path in committed_metrics()}
+    files = [ROOT / entry["file"] for entry in manifest]
+    folders = {path.parent for path in all_metrics()} - {repeats_folder("full")}
     suffixes = {".json", ".svg", ".png"}
-    committed = [p for each in folders for p in each.glob("*.*") if p.suffix in suffixes]
+    committed = [p for folder in folders for p in folder.glob("*.*") if p.suffix in suffixes]
+    committed += repeated_metrics()
     assert sorted(files) == sorted(committed)
-    assert all(each["comment"] for each in manifest)
+    assert all(entry["comment"] for entry in manifest)
 
 
 @pytest.mark.slow
@@ -66,16 +74,16 @@ def test_mlcroissant_accepts_it_and_not_one_without_a_file(tmp_path):
 
 @pytest.mark.slow
 def test_mlcroissant_loads_the_numbers_that_fe_data_loads():
-    names = [json.dumps([each.name for each in quantities]) for quantities in COLUMNS]
+    names = [json.dumps([quantity.name for quantity in quantities]) for quantities in COLUMNS]
     command = [validators() / "python", "-c", RECORDS, catalogues.CROISSANT, *names]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    values_by_name = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     reference = load_statistics(SHIPPED_TABLES / "reference.csv")
     expected = {"reference": (reference.X, reference.mean)}
-    for name in set(found) - set(expected):
+    for name in set(values_by_name) - set(expected):
         (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")
         table = load_table(path)
         expected[name] = (table.inputs, table.outputs)
-    assert len(found) == 10
-    for name, values in found.items():
-        for part, right in zip(values, expected[name], strict=True):
-            assert np.array_equal(np.array(part), right)
+    assert len(values_by_name) == 10
+    for name, values in values_by_name.items():
+        for column, right in zip(values, expected[name], strict=True):
+            assert np.array_equal(np.array(column), right)

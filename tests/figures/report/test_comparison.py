@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from figures.claims import Claim, load_published, says_something, tolerance
-from figures.pipeline.paths import REFERENCE, ROOT
+from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics, repeats_folder
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -22,6 +22,7 @@ from figures.report.comparison import (
     Number,
     check,
     compare,
+    judging,
     read,
 )
 from tests.figures.report.committed import committed_run, typed_run
@@ -32,11 +33,11 @@ OUTSIDE = "published.outd_anchored"
 @pytest.fixture
 def metrics():
     """The committed metrics with the training set out of distribution alone."""
-    found = copy.deepcopy(committed_run("full")[SURROGATE])
+    run = copy.deepcopy(committed_run("full")[SURROGATE])
     names = ("prior", "outd_anchored", "outd_vanilla")
-    for training, rows in found["rows"].items():
-        found["rows"][training] = {name: rows[name] for name in names}
-    return found | {"n_train": {"outd": 50}}
+    for training, rows in run["rows"].items():
+        run["rows"][training] = {name: rows[name] for name in names}
+    return run | {"n_train": {"outd": 50}}
 
 
 def table_3(metrics):
@@ -89,7 +90,7 @@ def test_the_verdict_on_a_number_needs_equal_sizes_and_a_scatter(
      ([], NOT_COMPARABLE, "")],
 )  # fmt: skip
 def test_the_verdict_on_a_figure_follows_from_its_claims(holds, expected, count):
-    claims = [Claim(f"{i}", "Fig. 1", "so", {}, each) for i, each in enumerate(holds)]
+    claims = [Claim(f"{i}", "Fig. 1", "so", {}, holding) for i, holding in enumerate(holds)]
     full, small = (
         compare({"01_prior_study": Metrics(claims=claims, paper_size=size)})["Fig. 1"]
         for size in (True, False)
@@ -137,11 +138,29 @@ def test_draws_judge_where_a_run_has_them(metrics):
     claim = {"id": "so", "about": "Fig. 13", "claim": "over draws", "ours": {}, "holds": True}
     draws |= {"claims": [claim]}
     run = {SURROGATE: metrics, DRAWS: draws}
-    entries = compare({name: Metrics.model_validate(each) for name, each in run.items()})
+    entries = compare(
+        {name: Metrics.model_validate(metrics_of_run) for name, metrics_of_run in run.items()}
+    )
     assert entries["Table 3"].rows[OUTSIDE]["rmse"].ours == 0.15
-    assert [each.id for each in entries["Fig. 13"].claims] == ["so"]
+    assert [metrics_of_run.id for metrics_of_run in entries["Fig. 13"].claims] == ["so"]
     assert "so" not in entries["Fig. 14"].outcomes
     assert set(entries["Fig. 13"].pictures) == {"fig13a_anchored.svg", "fig13b_vanilla.svg"}
+
+
+def test_a_notebook_that_trained_once_is_judged_by_its_repeats_on_the_same_tables(tmp_path):
+    name = "01_prior_study"
+    run = read([REFERENCE / f"{name}.json"])
+    judges = judging(run, REFERENCE)
+    assert judges[name] == read([repeats_folder("full") / f"{name}.json"])[name]
+    once, judged = (compare(metrics_of_run)["Table 1"] for metrics_of_run in (run, judges))
+    number, judge = (table.rows["published.A"]["all"] for table in (once, judged))
+    assert number.deviation is None
+    assert judge.deviation > 0
+    assert once.beside(judged) == "repeats"
+    assert judging(run, tmp_path) == run  # other tables have no repeats
+    small = {name: run[name].model_copy(update={"paper_size": False})}
+    assert judging(small, tmp_path) == read(committed_metrics())
+    assert once.beside(once) == ""
 
 
 def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at_all():
@@ -154,7 +173,7 @@ def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at
 
 def test_the_map_of_verdicts_links_every_picture_of_a_figure():
     page = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    entries = compare(read(sorted(REFERENCE.glob("*.json"))))
+    entries = compare(read(committed_metrics()))
     for place, entry in entries.items():
         (row,) = re.findall(rf"(?m)^\| {re.escape(place)} \|.*$", page)
         linked = re.findall(r"\]\(\.\./figures/full/([^)]+)\)", row)

@@ -52,17 +52,17 @@ def compared(tmp_path):
 
 
 def test_equal_numbers_are_counted(compared):
-    found = compared(metrics(provenance=other_provenance()))
+    report = compared(metrics(provenance=other_provenance()))
     words = "6 of 6 committed numbers are bitwise equal, 1 of 1 pictures show the same"
-    assert found.statement == words
-    assert found.lines == []
+    assert report.statement == words
+    assert report.lines == []
 
 
 def test_what_differs_is_named(compared):
     provenance = other_provenance(
         processor="EPYC, 4 cores", numpy="2.0.0", arithmetic="pinned: one thread"
     )
-    found = compared(
+    report = compared(
         metrics(
             rows={"a": {"mean": 0.1000000000000001, "std": 0.5, "values": [1.0]}},
             claims=[{**CLAIM, "holds": False}],
@@ -71,11 +71,11 @@ def test_what_differs_is_named(compared):
         y=3,
     )
     words = "3 of 6 committed numbers are bitwise equal, 0 of 1 pictures show the same"
-    assert found.statement == words
-    notebook, verdicts = found.lines
+    assert report.statement == words
+    notebook, verdicts = report.lines
     assert notebook.startswith("00_method: 3 of 6 numbers differ")
-    for part in ("5.0e-01", "1 of 1 pictures", "numpy 2.0.0, committed 1.26.4", "EPYC", "Xeon"):
-        assert part in notebook
+    for phrase in ("5.0e-01", "1 of 1 pictures", "numpy 2.0.0, committed 1.26.4", "EPYC", "Xeon"):
+        assert phrase in notebook
     assert "00_method, first: does not hold, committed holds" in verdicts
 
 
@@ -97,9 +97,9 @@ def test_simulated_tables_count(compared, tmp_path):
     for name, text in (("ours", "a,b\n1.5,ok\n2.5,ok\n"), ("shipped", "a,b\n1.5,ok\n2.0,ok\n")):
         (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
     tables = {"table t": (tmp_path / "ours.csv", tmp_path / "shipped.csv")}
-    found = compared(metrics(provenance=other_provenance()), tables=tables)
-    assert found.statement.startswith("9 of 10 committed numbers")
-    assert found.lines[0] == (
+    report = compared(metrics(provenance=other_provenance()), tables=tables)
+    assert report.statement.startswith("9 of 10 committed numbers")
+    assert report.lines[0] == (
         "table t: 1 of 4 numbers differ, the largest relative difference is 2.0e-01"
     )
 
@@ -125,9 +125,9 @@ def test_the_committed_full_run_is_read_from_git(monkeypatch, tmp_path):
     changed["claims"][0]["holds"] = not changed["claims"][0]["holds"]
     changed["repeats"] += 1
     (tmp_path / "02_example_1d.json").write_text(json.dumps(changed), encoding="utf-8")
-    found = agreement(tmp_path, committed, {})
-    assert [(file.name, file.differing) for file in found.files] == [("02_example_1d", 1)]
-    assert changed["claims"][0]["id"] in found.verdicts[0]
+    agreed = agreement(tmp_path, committed, {})
+    assert [(file.name, file.differing) for file in agreed.files] == [("02_example_1d", 1)]
+    assert changed["claims"][0]["id"] in agreed.verdicts[0]
     monkeypatch.setattr(equality, "ROOT", tmp_path)  # without git
     shutil.copy(path, tmp_path)
     assert committed_files(tmp_path) is None

@@ -5,10 +5,13 @@ import shutil
 
 import pytest
 
-from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES
-from figures.pipeline.profiles import SURROGATE, load_profile
+from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES, committed_metrics
+from figures.pipeline.profiles import PRIORS, SURROGATE, load_profile
 from figures.pipeline.provenance import file_digest
+from figures.report.comparison import compare, read
+from figures.report.labels import column_decimals
 from figures.report.page import foreign_tables, main, read_run, render
+from figures.scores import written
 from tests.figures.report.committed import committed_files
 
 PROFILE = load_profile("full")
@@ -42,10 +45,21 @@ def test_what_a_page_would_show_and_is_not_there_is_named(out_dir):
         main("full", out_dir / "empty")
 
 
+@pytest.mark.parametrize(("notebook", "place"), [(PRIORS, "Table 1"), (SURROGATE, "Table 3")])
+def test_beside_each_number_of_the_full_run_stands_its_committed_scatter(notebook, place):
+    page = render(PROFILE, REFERENCE)[f"{notebook}.html"]
+    rows = compare(read(committed_metrics()))[place].rows
+    digits = column_decimals(rows)
+    for checks in rows.values():
+        for column, check in checks.items():
+            repeats = {"mean": check.ours, "std": check.deviation}
+            assert f"repeats {written(repeats, digits[column])}" in page, (place, column)
+
+
 def test_tables_that_do_not_come_with_the_package_are_named(out_dir):
     provenance = json.loads((REFERENCE / f"{SURROGATE}.json").read_text())["provenance"]
     shipped = {"train_beta.csv": file_digest(SHIPPED_TABLES / "train_beta.csv")}
     for others, expected in (({}, set()), ({"mine.csv": "0"}, {"mine.csv"})):
         change(out_dir, SURROGATE, provenance=provenance | {"inputs_sha256": shipped | others})
-        found = set(foreign_tables(read_run(PROFILE, out_dir)))
-        assert found & {"train_beta.csv", "mine.csv"} == expected
+        tables = set(foreign_tables(read_run(PROFILE, out_dir)))
+        assert tables & {"train_beta.csv", "mine.csv"} == expected

@@ -1,5 +1,7 @@
 """The committed metrics of the full runs beside the paper, and what is rendered from them."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_regression
@@ -8,8 +10,9 @@ from fe_data.dataset.table import load_table
 from fe_data.published.import_published import import_tables
 from figures.claims import SCATTER, load_published
 from figures.composite.problem import FEATURES, NOISE_COV
-from figures.pipeline.paths import ROOT, drawn
-from figures.pipeline.profiles import load_profile
+from figures.pipeline.paths import REFERENCE as FULL
+from figures.pipeline.paths import ROOT, drawn, repeats_folder
+from figures.pipeline.profiles import REPEATED, load_profile
 from figures.report import tables as of_paper
 from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
 from figures.report.tables import RUNS, with_blocks
@@ -66,7 +69,7 @@ def test_the_committed_runs_are_at_the_size_of_the_paper_and_stamped():
             assert {"commit", "config_sha256", "inputs_sha256"} <= set(metrics.provenance)
             assert metrics.provenance["seed"] == 0, name  # as docs/rebuild.md says
     surrogate = typed_run("full")["04_materials_surrogate"]
-    assert surrogate.repeats == load_profile("full").surrogate.repeats
+    assert surrogate.repeats == load_profile("full").with_repeats().surrogate.repeats
     assert surrogate.n_train == {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}
 
 
@@ -100,7 +103,7 @@ def test_the_scatter_of_the_microstructure_is_that_of_both_published_studies():
         assumed = 100 * np.array(NOISE_COV)
         ratios += list([cell["mean"] for cell in theirs] / assumed)
     words = f"{min(ratios):.2f} to {max(ratios):.2f} of the assumed"
-    quoted(VERDICTS, "But the paper assumes a larger noise", words)
+    quoted(VERDICTS, "The paper assumes a larger noise", words)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
@@ -108,8 +111,8 @@ def test_the_outlier_of_the_second_published_study_is_the_rve_that_its_finding_n
     import_tables(REFERENCE, tmp_path)
     table = load_table(tmp_path / "noise.csv")
     b = table.outputs[:, 0]
-    (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
-    *others, outlier = np.sort(b[table.group == own])
+    (of_outlier,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
+    *others, outlier = np.sort(b[table.group == of_outlier])
     words = f"b_eff = {outlier:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
     quoted(FINDINGS, "One outlier reverses the ranking of the noise models", *words)
 
@@ -120,8 +123,30 @@ def test_the_scatter_of_table_1_is_that_of_one_start_over_those_of_the_full_run(
     for prior, groups in table.items():
         scatter = [groups[column]["std"] / item.unit for column in item.columns]
         assert item.rows[f"published.{prior}"].scatter == pytest.approx(scatter, rel=0.005)
-    assert {len(group["values"]) for group in table["C"].values()} == {10}
-    assert {len(group["values"]) for group in table["D"].values()} == {30}
+    starts = load_profile("full").with_repeats().prior_study
+    assert {len(group["values"]) for group in table["C"].values()} == {starts.starts}
+    assert {len(group["values"]) for group in table["D"].values()} == {starts.starts_of_d}
+
+
+def numbers(value, path=()):
+    """Yield every mean in a metrics file with its values and place; values of one training too."""
+    if isinstance(value, dict) and {"mean", "values"} <= set(value):
+        yield path, value["values"]
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield from numbers(entry, (*path, name))
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_the_numbers_of_one_training_are_bitwise_the_first_of_the_repeats(name):
+    single, repeated = (
+        dict(numbers(json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))))
+        for folder in (FULL, repeats_folder("full"))
+    )
+    assert single.keys() == repeated.keys()
+    assert {len(values) for values in single.values()} == {1}
+    for place, values in repeated.items():
+        assert single[place][0] == values[0], place
 
 
 def decimals_of_mean(cell):
@@ -138,10 +163,12 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     for number in range(24):
         cells = table.index // 50 == number
         outputs = table.outputs[cells].T
-        found = [mutual_info_regression(table.inputs[cells], y, random_state=0) for y in outputs]
-        positive.append(np.transpose(found) > 0)
-    assert max(int((found == used).all(axis=0).sum()) for found in positive) == 2
-    shares = [np.mean([found[where] for found in positive]) for where in (used, ~used)]
+        information = [
+            mutual_info_regression(table.inputs[cells], y, random_state=0) for y in outputs
+        ]
+        positive.append(np.transpose(information) > 0)
+    assert max(int((information == used).all(axis=0).sum()) for information in positive) == 2
+    shares = [np.mean([information[where] for information in positive]) for where in (used, ~used)]
     first = "{:.0f} % of the inputs in the paper's subsets have positive information"
     words = f"{first}, but also {{:.0f}} % of the others"
     begin = "Over 24 datasets the mutual information of b_m"

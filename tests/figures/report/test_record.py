@@ -17,7 +17,9 @@ def test_a_notebook_keeps_its_records_once_and_those_of_the_paper_take_nothing_f
     cells = nbformat.read(path, as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     statements = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
-    further = [each for each in statements if (each.module or "").startswith("studies")]
+    further = [
+        statement for statement in statements if (statement.module or "").startswith("studies")
+    ]
     assert bool(further) == (study_of(path) is not None)
     assert code.count("record.keep(") == 1
 
@@ -42,7 +44,7 @@ def judged(path):
         if call and cell.cell_type == "code":
             listed = re.search(r"places = (\(.*\))", cell.source)
             places = ast.literal_eval(listed[1] if listed else f"({call[1]},)")
-            (html,) = (each.data["text/html"] for each in cell.outputs if "data" in each)
+            (html,) = (output.data["text/html"] for output in cell.outputs if "data" in output)
             yield (
                 places,
                 [unescape(entry) for entry in re.findall(r"(?s)<td[^>]*>(.*?)</td>", html)],
@@ -51,8 +53,8 @@ def judged(path):
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in REFERENCE.glob("*.json")))
 def test_executed_notebooks_show_the_verdicts_of_the_committed_numbers(name):
-    found = list(judged(REFERENCE / "notebooks" / f"{name}.ipynb"))
-    assert found or name == "00_method"
-    for places, entries in found:
+    claims = list(judged(REFERENCE / "notebooks" / f"{name}.ipynb"))
+    assert claims or name == "00_method"
+    for places, entries in claims:
         shown = verdict_table(REFERENCE / f"{name}.json", *places).data
         assert entries == [str(value) for value in shown.to_numpy().ravel()], places

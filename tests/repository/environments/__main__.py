@@ -31,9 +31,9 @@ def main() -> None:
     )
     parser.add_argument("name", choices=PROGRAMS, metavar="NAME", help="the environment")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help="its options")
-    given = parser.parse_args()
-    sys.argv[1:] = given.options
-    module = f"tests.repository.environments.{PROGRAMS[given.name]}"
+    options = parser.parse_args()
+    sys.argv[1:] = options.options
+    module = f"tests.repository.environments.{PROGRAMS[options.name]}"
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

@@ -44,14 +44,14 @@ class Case:
     name: str
     emulated: str | None = None  # processor
     options: tuple[str, ...] = ()
-    given: Mapping[str, str] = field(default_factory=dict)  # variables from outside
+    variables: Mapping[str, str] = field(default_factory=dict)  # variables from outside
     one_core: bool = False
     busy: int = 0  # processes that compute beside it
 
 
 CASES = (
     Case("two workers", options=("--workers", "2")),
-    Case("two threads and other kernels asked for from outside", given=OTHERS),
+    Case("two threads and other kernels asked for from outside", variables=OTHERS),
     Case("on one core", one_core=True),
     Case("under load", busy=4),
     Case(f"on an emulated Haswell ({EMULATOR} -cpu Haswell)", emulated="Haswell"),
@@ -72,9 +72,9 @@ def load(processes: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in running:
-            each.kill()
-            each.wait()
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 def run(
@@ -89,15 +89,15 @@ def run(
         done = subprocess.run(
             [*command, *case.options, *parts],
             cwd=ROOT,
-            env=pinned({**os.environ, **case.given}),
+            env=pinned({**os.environ, **case.variables}),
             preexec_fn=on_one_core if case.one_core else None,
             capture_output=True,
             text=True,
         )
     if done.returncode:
         raise RuntimeError(f"{case.name}: exit code {done.returncode}\n{done.stderr[-2000:]}")
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    hashes: dict[str, str] = json.loads(done.stdout)
+    return hashes
 
 
 def main() -> int:
@@ -110,20 +110,22 @@ def main() -> int:
         return 0
     failed = False
     expected = run(Case("as make runs it"))
-    say(f"bits: {' '.join(f'{part} {found}' for part, found in expected.items())}")
+    say(f"bits: {' '.join(f'{task} {digest}' for task, digest in expected.items())}")
     for case in CASES:
         if case.emulated and not shutil.which(EMULATOR):
             say(f"bits: {case.name}: {MISSING}")
             continue
         started = time.monotonic()
-        found = run(case)
-        other = [part for part, each in found.items() if each != expected[part]]
+        hashes = run(case)
+        other = [task for task, digest in hashes.items() if digest != expected[task]]
         failed |= bool(other)
-        text = f"differs in {', '.join(other)}" if other else f"{len(found)} of {len(found)} equal"
+        text = (
+            f"differs in {', '.join(other)}" if other else f"{len(hashes)} of {len(hashes)} equal"
+        )
         say(f"bits: {case.name}: {text}, {time.monotonic() - started:.0f} s")
     kernels = {name: value for name, value in OTHERS.items() if name in KERNELS}
-    unpinned = run(Case("without pins", given=kernels), ["algebra", "realisations"], dict)
-    same = [part for part, each in unpinned.items() if each == expected[part]]
+    unpinned = run(Case("without pins", variables=kernels), ["algebra", "realisations"], dict)
+    same = [task for task, digest in unpinned.items() if digest == expected[task]]
     say(f"bits: without the pins {len(unpinned) - len(same)} of {len(unpinned)} parts differ")
     return int(failed or bool(same))
 

@@ -57,8 +57,8 @@ def refuse_impossible(packages: Mapping[str, str]) -> None:
 def imported_packages(folders: Iterable[str]) -> set[str]:
     """Packages from outside that the source files of the folders import."""
     names = set().union(*map(_imported_modules, folders))
-    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench", "studies"}
-    foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
+    of_project = {path.name for path in ROOT.iterdir()} | {"tests", "bench", "studies"}
+    foreign = names - of_project - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
     return {PACKAGE_OF.get(name, name.replace("_", "-").lower()) for name in foreign}
 
 

@@ -70,8 +70,8 @@ def network_settings() -> dict[str, str]:
     settings = {}
     for key, value in re.findall(r"^(?:global|install|:env:)\.([a-z0-9-]+)=(.*)$", listing, re.M):
         settings["PIP_" + key.upper().replace("-", "_")] = str(ast.literal_eval(value))
-    own = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
-    return settings | own
+    passed_on = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
+    return settings | passed_on
 
 
 def named_paths(settings: dict[str, str]) -> set[Path]:
@@ -152,11 +152,11 @@ def make(suite: str, root: Path) -> None:
 
 def tested_files() -> list[Path]:
     """The files that a run depends on: those of TESTED, and what all tests share."""
-    found = [*(ROOT / "tests").glob("*.py")]
+    files = [*(ROOT / "tests").glob("*.py")]
     for name in TESTED:
         path = ROOT / name
-        found += path.rglob("*") if path.is_dir() else [path]
-    return sorted(p for p in found if p.is_file() and "__pycache__" not in p.parts)
+        files += path.rglob("*") if path.is_dir() else [path]
+    return sorted(p for p in files if p.is_file() and "__pycache__" not in p.parts)
 
 
 def run_tests(root: Path, arguments: list[str]) -> int:

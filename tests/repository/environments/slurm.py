@@ -112,8 +112,8 @@ class Cluster:
         # Forced, since /tmp may be written by everybody.
         self._daemon("munged", "--foreground", "--force", f"--socket={door}", *files)
         until(door.exists, "the socket of munge", seconds=90)
-        own, *ports = free_ports(1 + len(NODES))
-        lines = [CONFIGURATION.format(folder=self.folder, port=own)]
+        controller, *ports = free_ports(1 + len(NODES))
+        lines = [CONFIGURATION.format(folder=self.folder, port=controller)]
         for port, node in zip(ports, NODES, strict=True):
             place = f"NodeHostname=localhost NodeAddr=127.0.0.1 Port={port}"
             lines.append(f"NodeName={node} {place} CPUs=1 RealMemory=2000\n")
@@ -154,8 +154,10 @@ class Cluster:
 def scripts(jobs: int) -> dict[str, str]:
     """Scripts of the guide by their names, for a number of jobs."""
     text = GUIDE.read_text(encoding="utf-8")
-    found = re.findall(r"`([\w.]+)`[^`]*\n\n```(?:bash|python)\n(.*?)^```", text, re.M | re.S)
-    return {name: code.replace(JOBS_OF_GUIDE, str(jobs)) for name, code in found}
+    scripts_of_page = re.findall(
+        r"`([\w.]+)`[^`]*\n\n```(?:bash|python)\n(.*?)^```", text, re.M | re.S
+    )
+    return {name: code.replace(JOBS_OF_GUIDE, str(jobs)) for name, code in scripts_of_page}
 
 
 def work_folder(parent: Path, name: str, jobs: int = 1) -> Path:
@@ -234,9 +236,9 @@ def run(folder: Path) -> None:
     for name, command, jobs, disturb in runs:
         work = work_folder(folder, name.replace(" ", "-"), jobs)
         seconds = perform(cluster, work, command, disturb)
-        found = table(work).read_bytes()
-        expected = expected or found
-        assert found == expected, f"{name}: another table than that of one process"
+        content = table(work).read_bytes()
+        expected = expected or content
+        assert content == expected, f"{name}: another table than that of one process"
         say(f"{name}: {RVES} RVEs in {seconds:.0f} s, the same table")
 
 

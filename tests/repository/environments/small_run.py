@@ -17,10 +17,10 @@ import bnn
 
 def digest(*arrays: object) -> str:
     """Hash of every bit of the arrays."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for array in arrays:
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:16]
+        sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()[:16]
 
 
 def functions() -> str:
@@ -30,17 +30,23 @@ def functions() -> str:
     # np.tanh and torch.sqrt have no place here: no result rests on them, the emulator returns
     # infinite values of the first, and the second depends on the vendor of the processor.
     x = 3.0 * np.random.default_rng(0).normal(size=20_000)
-    found = []
+    hashes = []
     for kind in (np.float64, np.float32):
         values = x.astype(kind)
         positive = np.abs(values)
         tensor = torch.from_numpy(values)
         square = tensor.reshape(-1, 50)
-        found += [np.exp(values), np.sin(values), np.log(positive), np.sqrt(positive), values.sum()]
-        found += [tensor.exp(), tensor.sin(), tensor.tanh(), torch.from_numpy(positive).log()]
-        found += [torch.from_numpy(positive).rsqrt(), torch.from_numpy(positive) ** 0.3]
-        found += [tensor.sum(), square.sum(0), square.sum(1), values.reshape(-1, 50).sum(0)]
-    return digest(*found)
+        hashes += [
+            np.exp(values),
+            np.sin(values),
+            np.log(positive),
+            np.sqrt(positive),
+            values.sum(),
+        ]
+        hashes += [tensor.exp(), tensor.sin(), tensor.tanh(), torch.from_numpy(positive).log()]
+        hashes += [torch.from_numpy(positive).rsqrt(), torch.from_numpy(positive) ** 0.3]
+        hashes += [tensor.sum(), square.sum(0), square.sum(1), values.reshape(-1, 50).sum(0)]
+    return digest(*hashes)
 
 
 def algebra() -> str:
@@ -145,8 +151,8 @@ def rve() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    each.__name__: each
-    for each in (
+    probe.__name__: probe
+    for probe in (
         functions,
         algebra,
         realisations,
@@ -169,18 +175,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--workers", type=int, default=0, help="0: in this process")
-    given = parser.parse_args()
-    names = given.parts or [*PARTS]
-    if given.workers:
+    options = parser.parse_args()
+    names = options.parts or [*PARTS]
+    if options.workers:
         from fe_data.dataset.executors import process_pool
 
         # Of the module by its name: a worker cannot import what runs as __main__.
         from tests.repository.environments.small_run import hashed as of_part
 
-        found = list(process_pool(given.workers).map(of_part, names))
+        hashes = list(process_pool(options.workers).map(of_part, names))
     else:
-        found = [hashed(name) for name in names]
-    print(json.dumps(dict(zip(names, found, strict=True))))
+        hashes = [hashed(name) for name in names]
+    print(json.dumps(dict(zip(names, hashes, strict=True))))
 
 
 if __name__ == "__main__":

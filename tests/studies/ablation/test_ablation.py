@@ -43,21 +43,21 @@ def draw(settings):
 
 
 @pytest.fixture(scope="module")
-def given(draw, settings):
+def fixed_draws(draw, settings):
     return alike.training_sets(draw, Trainer(settings, 4))["outd"]
 
 
-def test_the_data_scale_to_their_own_range_and_networks_start_at_the_same_prior(draw, given):
+def test_the_data_scale_to_their_own_range_and_networks_start_at_the_same_prior(draw, fixed_draws):
     """Pre-training sees the prior in its own units, whatever networks are scaled by."""
     rves = draw.cases["outd"]
-    networks, scaling = given.networks[DATA], given.scalings[DATA]
+    networks, scaling = fixed_draws.networks[DATA], fixed_draws.scalings[DATA]
     np.testing.assert_array_equal(scaling.outputs.ub, rves.y.max(axis=0))
     np.testing.assert_array_equal(networks.input_scaler.low, scaling.inputs.lb)
     np.testing.assert_array_equal(networks.output_scaler.high, scaling.outputs.ub)
     assert np.all(networks.inputs.max(axis=0) > scaling.inputs.ub)  # twice as far as the RVEs
 
 
-def test_held_out_rves_are_not_trained_on(monkeypatch, given, settings):
+def test_held_out_rves_are_not_trained_on(monkeypatch, fixed_draws, settings):
     seen = []
     train = alike.TrainingSet.train
 
@@ -66,7 +66,7 @@ def test_held_out_rves_are_not_trained_on(monkeypatch, given, settings):
         return train(self, trainer, method, tuned, rves)
 
     monkeypatch.setattr(alike.TrainingSet, "train", recording)
-    tuned, started = alike.tune(VANILLA, given, Trainer(settings, 4)).values()
+    tuned, started = alike.tune(VANILLA, fixed_draws, Trainer(settings, 4)).values()
     assert tuned.choice in CHOICES
     assert tuned.epochs in settings.tuned
     assert tuned.n_members in settings.numbers
@@ -76,22 +76,22 @@ def test_held_out_rves_are_not_trained_on(monkeypatch, given, settings):
     assert all(np.array_equal(rves.X, seen[0].X) for rves in seen)
 
 
-def test_starts_are_those_of_both_methods(given, settings):
+def test_starts_are_those_of_both_methods(fixed_draws, settings):
     """A vanilla ensemble from pre-trained networks has no anchors; untrained it is these."""
     trainer = Trainer(settings, 4)
     number = settings.n_members
     trained = {
-        (method, start): given.train(
+        (method, start): fixed_draws.train(
             trainer, method, alike.Tuned(PUBLISHED, settings.epochs, number, start)
         ).weights
         for method in METHODS
         for start in (alike.RANDOM, alike.PRETRAINED)
     }
-    networks = given.networks[BOUNDS]
+    networks = fixed_draws.networks[BOUNDS]
     for key, expected in {
-        (VANILLA, alike.PRETRAINED): trainer.anchor(networks, given.rves, regulariser="none"),
-        (ANCHORED, alike.PRETRAINED): trainer.anchor(networks, given.rves),
-        (VANILLA, alike.RANDOM): trainer.vanilla(given.rves),
+        (VANILLA, alike.PRETRAINED): trainer.anchor(networks, fixed_draws.rves, regulariser="none"),
+        (ANCHORED, alike.PRETRAINED): trainer.anchor(networks, fixed_draws.rves),
+        (VANILLA, alike.RANDOM): trainer.vanilla(fixed_draws.rves),
     }.items():
         np.testing.assert_array_equal(trained[key], expected.weights)
     random, pretrained = (
@@ -101,8 +101,8 @@ def test_starts_are_those_of_both_methods(given, settings):
     assert random > 2 * pretrained
 
 
-def test_starts_keep_what_they_say(given):
-    networks = given.networks[BOUNDS]
+def test_starts_keep_what_they_say(fixed_draws):
+    networks = fixed_draws.networks[BOUNDS]
     whole, permuted, mean, spread, common = reasons.starts(networks, 0).values()
     np.testing.assert_array_equal(whole, networks.weights)
     np.testing.assert_allclose(permuted.mean(axis=0), whole.mean(axis=0), atol=1e-6)
@@ -134,11 +134,11 @@ def test_the_normal_density_is_that_of_the_moments_with_noise():
 def test_scores_are_those_of_the_members_at_rves_and_reference_data(draw, settings):
     reference = load_reference()
     members = Trainer(settings, 3).vanilla(draw.cases["outd"])
-    found = judge(members, draw.test, reference)
+    score = judge(members, draw.test, reference)
     samples = members.sample(draw.test.X)
     f = members.sample(reference.X)
     density = normal_density(samples, draw.test.y)
-    assert found.rmse == bnn.metrics.rmse(draw.test.y, samples.mean(axis=0))
-    assert found.elppd_normal == pytest.approx(density - len(draw.test) * LOG_UNITS)
-    assert found.reference_rmse == bnn.metrics.rmse(reference.mean, f.mean(axis=0))
-    assert found.spread == pytest.approx(f.std(axis=0).mean())
+    assert score.rmse == bnn.metrics.rmse(draw.test.y, samples.mean(axis=0))
+    assert score.elppd_normal == pytest.approx(density - len(draw.test) * LOG_UNITS)
+    assert score.reference_rmse == bnn.metrics.rmse(reference.mean, f.mean(axis=0))
+    assert score.spread == pytest.approx(f.std(axis=0).mean())

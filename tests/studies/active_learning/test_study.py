@@ -57,27 +57,27 @@ def test_rves_of_a_hypercube_are_in_every_slice_of_each_input(study):
 
 def test_errors_are_those_of_the_predictions_and_of_the_tenth_where_they_are_largest(study):
     model = study.posterior(study.pool[:40])
-    found = study.errors(model)
+    errors = study.errors(model)
     (mean, std) = model.predict(study.reference.X, return_std=True)
     squares = np.sort(np.mean((mean - surface(study.reference.X)) ** 2, axis=1))
-    assert found.rmse**2 == pytest.approx(squares.mean())
-    assert found.worst**2 == pytest.approx(squares[54:].mean())
-    assert found.std**2 == pytest.approx(np.mean(std**2))
+    assert errors.rmse**2 == pytest.approx(squares.mean())
+    assert errors.worst**2 == pytest.approx(squares[54:].mean())
+    assert errors.std**2 == pytest.approx(np.mean(std**2))
 
 
 def test_chosen_rves_lower_what_they_are_chosen_for_and_none_is_run_twice(study):
-    found, rounds = compare(study, seed=0)
-    assert [len(each) for each in rounds] == [FIRST, *[5] * 5]
+    errors_of_rounds, rounds = compare(study, seed=0)
+    assert [len(chosen_runs) for chosen_runs in rounds] == [FIRST, *[5] * 5]
     assert len(np.unique(joined(rounds).X, axis=0)) == FIRST + MORE
-    assert [*found[HYPERCUBE]] == [*DRAWN]
-    assert [*found[BETA + HYPERCUBE]] == [FEW, MANY]
+    assert [*errors_of_rounds[HYPERCUBE]] == [*DRAWN]
+    assert [*errors_of_rounds[BETA + HYPERCUBE]] == [FEW, MANY]
     drawn = study.errors(study.posterior(study.hypercube(FIRST + MORE, seed=0)))
     for goal, score in ((BOX, "std"), (WORST, "worst_std")):
-        assert [*found[goal]] == [10, 15, 20, 25, 30, 35]
-        stds = [getattr(each, score) for each in found[goal].values()]
+        assert [*errors_of_rounds[goal]] == [10, 15, 20, 25, 30, 35]
+        stds = [getattr(chosen_runs, score) for chosen_runs in errors_of_rounds[goal].values()]
         assert np.all(np.diff(stds) < 0)
         assert stds[-1] < getattr(drawn, score)
-        assert found[BETA + goal][FEW].rmse < found[BETA + goal][0].rmse
+        assert errors_of_rounds[BETA + goal][FEW].rmse < errors_of_rounds[BETA + goal][0].rmse
 
 
 def test_no_rve_of_the_package_is_simulated_at_the_inputs_of_the_reference_data():
@@ -85,5 +85,5 @@ def test_no_rve_of_the_package_is_simulated_at_the_inputs_of_the_reference_data(
     assert len(study.pool) == 3600
     inputs = joined([study.pool, study.beta]).X
     assert not {tuple(x) for x in inputs.round(9)} & {tuple(x) for x in study.reference.X.round(9)}
-    known = with_known_prior(study, 20)
-    assert known.posterior(study.pool[:10]).prior_ is known.prior
+    with_prior = with_known_prior(study, 20)
+    assert with_prior.posterior(study.pool[:10]).prior_ is with_prior.prior

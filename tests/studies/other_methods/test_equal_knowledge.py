@@ -42,8 +42,8 @@ def test_networks_are_pre_trained_to_the_prior_from_the_evidence(monkeypatch):
 def test_the_committed_table_has_each_score_on_both_kinds_of_tables():
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found = [(row["tables"], row["method"], row["score"]) for row in rows]
-    assert found == [(t, METHOD, s) for t in ("our tables", "published tables") for s in SCORES]
+    scores = [(row["tables"], row["method"], row["score"]) for row in rows]
+    assert scores == [(t, METHOD, s) for t in ("our tables", "published tables") for s in SCORES]
     assert [*rows[0]] == equal_knowledge.HEADER
     assert {row["seeds"] for row in rows} == {"3"}
 

@@ -21,7 +21,7 @@ SETTINGS = OtherMethods(
 @pytest.mark.slow
 def test_functional_anchoring_comes_as_near_to_the_example_as_exact_draws():
     """And every method in weight space stays farther away."""
-    found = run_example(SETTINGS, seed=1)["L = 1"]
-    away = {name: curves.distance.mean for name, curves in found.items()}
+    example = run_example(SETTINGS, seed=1)["L = 1"]
+    away = {name: curves.distance.mean for name, curves in example.items()}
     assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
     assert away["exact"] == 0

@@ -27,10 +27,10 @@ def test_a_spring_gains_nothing_a_damped_one_loses_and_its_negative_gains():
     elastic = 1e5 * strain
     viscous = 1e5 * np.diff(strain, axis=1, prepend=0.0)
     stress = np.array([elastic, elastic + viscous, elastic - viscous])
-    found = gains(stress, strain, first)
-    np.testing.assert_array_equal(found > 0.0, [2 * [False]] * 2 + [2 * [True]])
+    energy = gains(stress, strain, first)
+    np.testing.assert_array_equal(energy > 0.0, [2 * [False]] * 2 + [2 * [True]])
     # In units of an end: 78 of 80 steps of 1/20 give their square, as both turns change the sign.
-    np.testing.assert_allclose(found[2], 78 * 0.05**2 / (0.5 * 0.95**2), rtol=1e-9)
+    np.testing.assert_allclose(energy[2], 78 * 0.05**2 / (0.5 * 0.95**2), rtol=1e-9)
     # In shear alone, where the work of xy counts twice.
     of_shear = gains((elastic - viscous * [0.0, 0.0, 1.0])[None], strain, first)[0]
     normal, shear = np.sum(ENDS[:, :2] ** 2, axis=1), 2.0 * ENDS[:, 2] ** 2

@@ -60,10 +60,10 @@ def test_what_is_kept_is_the_best_on_the_paths_for_validation():
     weights = torch.zeros(2, 1, requires_grad=True)
 
     def errors(rows):
-        found = torch.square(weights - torch.take_along_dim(targets, torch.as_tensor(rows), 1))
-        return found.mean(dim=1, keepdim=True).expand(2, 3)
+        distances = torch.square(weights - torch.take_along_dim(targets, torch.as_tensor(rows), 1))
+        return distances.mean(dim=1, keepdim=True).expand(2, 3)
 
     options = {"updates": 40.0, "batch": 4, "rate": 0.05, "every": 1}
-    found = train([weights], errors, (learnt, held), rng, **options)
+    distances = train([weights], errors, (learnt, held), rng, **options)
     np.testing.assert_allclose(weights.detach().numpy()[:, 0], [0.2, 0.6], atol=0.03)
-    assert found.residuals.max() < 1e-3 < found.history[-1]
+    assert distances.residuals.max() < 1e-3 < distances.history[-1]

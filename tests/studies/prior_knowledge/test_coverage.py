@@ -24,16 +24,16 @@ def test_noise_by_input_covers_the_reference_as_that_of_repeated_runs(case):
     table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
     rves = scaled(table)
     told = bnn.HeteroscedasticNoise.from_replicates(rves.X, rves.y, table.group, squares=(0,))
-    known = replace(told, correlation=None)
+    uncorrelated = replace(told, correlation=None)
     covered = []
     for draw in load_draws(SHIPPED_TABLES, load_profile("full"))[8:]:
         train = draw.cases[case]
         row = []
-        for noise in (evidence.fit_heteroscedastic_noise(train.X, train.y), known):
+        for noise in (evidence.fit_heteroscedastic_noise(train.X, train.y), uncorrelated):
             prior = evidence.fit_prior(train.X, train.y, noise, restarts=1)
             model = bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
-            found = reference.scores(*model.predict(reference.X, return_std=True))
-            row.append(found["reference_coverage"])
+            judged = reference.scores(*model.predict(reference.X, return_std=True))
+            row.append(judged["reference_coverage"])
         covered.append(row)
     ours, theirs = np.mean(covered, axis=0)
     print(f"{case}: covers {ours:.3f}, with the noise of repeated runs {theirs:.3f}")
@@ -55,8 +55,8 @@ def test_how_kinds_of_noise_cover_the_reference_data(noise, case):
     for draw in load_draws(SHIPPED_TABLES, profile):
         train = training_sets(draw, profile.prior_knowledge.counts)[case]
         model = bnn.GPRegressor(noise=noise).fit(train.X, train.y)
-        found = reference.scores(*model.predict(reference.X, return_std=True))
-        covered.append(found["reference_coverage"])
+        judged = reference.scores(*model.predict(reference.X, return_std=True))
+        covered.append(judged["reference_coverage"])
     error = np.std(covered, ddof=1) / np.sqrt(len(covered))
     print(f"{noise}, {case}: covers {np.mean(covered):.3f} ± {2.0 * error:.3f}")
     assert len(covered) == 24

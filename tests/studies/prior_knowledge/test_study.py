@@ -44,14 +44,16 @@ def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_rve
 @pytest.mark.usefixtures("few_draws")
 def test_scores_at_rves_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
     draw = draws[1]
-    known = MODELS["evidence"]
-    model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
+    from_evidence = MODELS["evidence"]
+    model = posterior(
+        from_evidence, training_sets(draw, COUNTS)["ind10"], kinds[from_evidence.noise], None
+    )
     reference = Reference(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
-    found = judge(model, draw.test, reference)
-    assert found.reference_rmse == found.reference_rmse_fields == 0.0
-    assert found.reference_coverage == 1.0
+    judged = judge(model, draw.test, reference)
+    assert judged.reference_rmse == judged.reference_rmse_fields == 0.0
+    assert judged.reference_coverage == 1.0
     error = model.predict(draw.test.X) - draw.test.y
-    assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert judged.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ def tables(tmp_path):
 
 
 def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_draws(tables):
-    found = {each.name: each for each in composite(tables(draws=2.5))}
-    assert {name: each.splits for name, each in found.items()} == {
+    by_name = {problem.name: problem for problem in composite(tables(draws=2.5))}
+    assert {name: problem.splits for name, problem in by_name.items()} == {
         f"fresh/{case}": 2 for case in CASES
     }
-    shipped = {each.name: each for each in composite()}
-    assert {each.splits for each in shipped.values()} == {24}
-    split = found["fresh/outd"].split(1)
+    shipped = {problem.name: problem for problem in composite()}
+    assert {problem.splits for problem in shipped.values()} == {24}
+    split = by_name["fresh/outd"].split(1)
     assert split.digest == shipped["composite/outd"].split(1).digest
-    assert split.digest != found["fresh/outd"].split(0).digest
+    assert split.digest != by_name["fresh/outd"].split(0).digest
     assert split.data["X"].shape == (50, 4)
-    assert found["fresh/ind25"].split(0).data["y"].shape == (25, 5)
+    assert by_name["fresh/ind25"].split(0).data["y"].shape == (25, 5)

@@ -9,7 +9,7 @@ from studies.scoreboard.scores import scores
 
 def test_test_rows_are_those_of_the_file_and_all_others_are_training_rows(folder):
     rows = np.loadtxt(folder / "made" / "data.csv", delimiter=",", skiprows=1)
-    split = {each.name: each for each in public.problems(folder)}["made/standard"].split(1)
+    split = {problem.name: problem for problem in public.problems(folder)}["made/standard"].split(1)
     tested = np.isin(np.arange(12), [3, 11, 1])
     train = rows[~tested]
     X = (train[:, :-1] - train[:, :-1].mean(axis=0)) / train[:, :-1].std(axis=0)
@@ -20,7 +20,7 @@ def test_test_rows_are_those_of_the_file_and_all_others_are_training_rows(folder
 
 
 def test_an_input_that_a_split_leaves_constant_stays_finite(folder):
-    split = {each.name: each for each in public.problems(folder)}["made/gap"].split(0)
+    split = {problem.name: problem for problem in public.problems(folder)}["made/gap"].split(0)
     assert not split.data["X"][:, 2].any()
     assert np.all(split.data["bounds"][1] > split.data["bounds"][0])
 
@@ -28,7 +28,7 @@ def test_an_input_that_a_split_leaves_constant_stays_finite(folder):
 def test_a_set_of_one_file_has_the_split_of_scikit_learn(folder):
     rows = np.loadtxt(folder / "one.csv", delimiter=",", skiprows=1)
     train, test = train_test_split(rows, test_size=0.2, random_state=0)
-    split = {each.name: each for each in public.problems(folder)}["one/holdout"].split(0)
+    split = {problem.name: problem for problem in public.problems(folder)}["one/holdout"].split(0)
     y = (test[:, 1] - train[:, 1].mean()) / train[:, 1].std()
     np.testing.assert_allclose(np.sort(split.y_test[:, 0]), np.sort(y))
     assert split.unit == 1.0
@@ -36,10 +36,15 @@ def test_a_set_of_one_file_has_the_split_of_scikit_learn(folder):
 
 
 def test_scores_are_in_the_units_of_y(folder):
-    split = {each.name: each for each in public.problems(folder)}["made/standard"].split(0)
+    split = {problem.name: problem for problem in public.problems(folder)}["made/standard"].split(0)
     n = len(split.y_test)
-    found = {"mean": np.full((n, 1), 0.3), "std": np.full((n, 1), 0.8), "fit": 1.0, "predict": 0.0}
-    row = scores(split, found)
+    predicted = {
+        "mean": np.full((n, 1), 0.3),
+        "std": np.full((n, 1), 0.8),
+        "fit": 1.0,
+        "predict": 0.0,
+    }
+    row = scores(split, predicted)
     rows = np.loadtxt(folder / "made" / "data.csv", delimiter=",", skiprows=1)
     train = np.delete(rows, [0, 5], axis=0)[:, -1]
     y = rows[[0, 5], -1]
@@ -51,9 +56,9 @@ def test_scores_are_in_the_units_of_y(folder):
     crps = density.std() * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))
     assert row["crps"] == pytest.approx(crps.mean())
     assert row["coverage"] == np.mean(np.abs(z) < 1.959964)
-    own = scores(split, found | {"elppd": 3.0})
-    assert own["loglik"] == pytest.approx(3.0 / n - np.log(train.std()))
-    assert own["normal"] == row["loglik"]
+    judged = scores(split, predicted | {"elppd": 3.0})
+    assert judged["loglik"] == pytest.approx(3.0 / n - np.log(train.std()))
+    assert judged["normal"] == row["loglik"]
     assert "normal" not in row
 
 
@@ -77,13 +82,13 @@ def test_what_is_not_of_the_form_is_refused_by_name(folder, name, text, error, m
 
 def test_published_scores_are_those_of_problems_that_are_there(folder):
     rows = public.published(folder, public.problems(folder))
-    found = {(row["problem"], row["published"]): row for row in rows}
-    assert set(found) == {
+    by_problem = {(row["problem"], row["published"]): row for row in rows}
+    assert set(by_problem) == {
         ("made/standard", "Ensemble"),
         ("one/holdout", "bde"),
         ("one/holdout", "trees"),
     }
-    assert found["made/standard", "Ensemble"]["loglik"] == [-3.5, 0.3]
-    assert found["made/standard", "Ensemble"]["splits"] == 2
-    assert found["one/holdout", "bde"]["loglik"] == [0.7, None]
-    assert "loglik" not in found["one/holdout", "trees"]
+    assert by_problem["made/standard", "Ensemble"]["loglik"] == [-3.5, 0.3]
+    assert by_problem["made/standard", "Ensemble"]["splits"] == 2
+    assert by_problem["one/holdout", "bde"]["loglik"] == [0.7, None]
+    assert "loglik" not in by_problem["one/holdout", "trees"]

@@ -42,7 +42,7 @@ def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, mon
     """Other classes, unused constants, docstrings and comments may change."""
     monkeypatch.setattr(registry, "LIBRARIES", tmp_path)
     code = "WIDTH = 1\nOTHER = 2\n\n\nclass Own:\n    width = WIDTH\n"
-    found = []
+    names = []
     for text, pins in [
         (code, "numpy==1"),
         (code.replace("OTHER = 2", "OTHER = 3") + "\n\nclass Beside:\n    pass\n", "numpy==1"),
@@ -52,9 +52,9 @@ def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, mon
     ]:
         (tmp_path / "made.py").write_text(text)
         (tmp_path / "made.txt").write_text(pins)
-        found.append(registry.Peer("made", "Own", ONE).digest)
-    assert len(set(found[:3])) == 1
-    assert len(set(found)) == 3
+        names.append(registry.Peer("made", "Own", ONE).digest)
+    assert len(set(names[:3])) == 1
+    assert len(set(names)) == 3
 
 
 def test_every_package_of_every_library_is_pinned():
@@ -80,8 +80,8 @@ def test_noise_by_regression_of_log_variances_grows_as_it_should():
     model = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")()
     model.fit(worker.Data(**data, X_test=X[:0], groups=np.arange(12).repeat(15)))
     X = np.array([[-0.8, 0.0], [0.8, 0.0]])
-    found = 0.5 * np.log(model.variances(X)[:, 0])
-    np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)
+    log_std = 0.5 * np.log(model.variances(X)[:, 0])
+    np.testing.assert_allclose(log_std, -2.0 + X[:, 0], atol=0.25)
     mean, std = model.predict(X)
     np.testing.assert_allclose(mean[:, 0], 0.0, atol=0.3)
     assert np.all(std[:, 0] > np.sqrt(model.variances(X)[:, 0]))

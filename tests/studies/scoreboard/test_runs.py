@@ -102,18 +102,18 @@ def test_rows_say_on_what_they_ran(study):
     """Searches carry rounding on, which differs by processor and kernel of the linear algebra."""
     rows = study("Broken", "Mean")
     assert {row["processor"] for row in rows.values()} == {processor()}
-    own = {each.get("architecture") for each in threadpool_info()}
-    assert set(rows["fake.Mean", 0]["blas"].split(", ")) <= own
+    architectures = {library.get("architecture") for library in threadpool_info()}
+    assert set(rows["fake.Mean", 0]["blas"].split(", ")) <= architectures
     assert "blas" not in rows["fake.Broken", 0]
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(study, results):
     first = study("Mean", splits=2)
     lines = results.path.read_text().splitlines()
-    kept = {**json.loads(lines[0]), "rmse": 7.0}
-    results.path.write_text(json.dumps(kept) + "\n" + lines[1][:20])
+    row = {**json.loads(lines[0]), "rmse": 7.0}
+    results.path.write_text(json.dumps(row) + "\n" + lines[1][:20])
     second = study("Mean", splits=2)
-    assert second["fake.Mean", 0] == kept  # not run again
+    assert second["fake.Mean", 0] == row  # not run again
     assert second["fake.Mean", 1]["rmse"] == first["fake.Mean", 1]["rmse"]
     assert len([json.loads(line) for line in results.path.read_text().splitlines()]) == 2
 

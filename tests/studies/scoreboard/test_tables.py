@@ -107,8 +107,10 @@ def test_guides_show_the_committed_results(tmp_path):
     for page, copy in zip(PAGES, copies, strict=True):
         assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
     for name in tables.FILES:
-        kept = PAGES[0].parent / name
-        assert (tmp_path / name).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+        committed = PAGES[0].parent / name
+        assert (tmp_path / name).read_text(encoding="utf-8") == committed.read_text(
+            encoding="utf-8"
+        )
     assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
 
 
@@ -124,7 +126,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     assert f"{covered[0]:.2f}" == f"{covered[1]:.2f}"
     numbers = [min(gap.values()), max(gap.values()), *(standard[i] for i in (12, 8, 16))]
     numbers += [covered[0], board.values("airfoil/holdout", default)[0]]
-    texts = [tables.digits(each, 2) for each in numbers]
+    texts = [tables.digits(number, 2) for number in numbers]
     texts.append(f"{board.values('airfoil/holdout', default, 'rmse')[0]:.3f}")
     for name in ("concrete", "wine", "yacht"):
         less = board.gap(f"{name}/gap", rival_of(BY_NAME["ours.FunctionAnchored"]))
@@ -140,7 +142,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     lead = f"{-less.mean:.2f} ± {less.half_width:.2f}"
     quoted("docs/benchmarks.md", "have settings beyond the defaults", lead)
     for peer, fewest in ((restarted, 2), (warped, 1)):
-        splits = [len(board.values(each, peer)) for each in tables.public_pairs(board)]
+        splits = [len(board.values(number, peer)) for number in tables.public_pairs(board)]
         assert (sorted(splits)[1], max(splits)) == (fewest, 6)
         assert board.is_late("wine/standard", peer)
     worse = [("fresh/ind25", "botorch.Saas", "rmse"), ("fresh/ind50", "botorch.Saas", "rmse")]

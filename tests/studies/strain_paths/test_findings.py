@@ -16,8 +16,8 @@ def test_margins_are_half_widths_of_students_t():
     errors = Interval((0.001, 0.002, 0.003))
     coverage = Interval((0.95,))  # a single draw has no half-width
     row = Errors(error=errors, coverage=coverage, single=coverage)
-    found, covered = tables({TENSION: {5: row}}, {TENSION: 0.01})
-    assert found.rows[1] == ["posterior", "5", "2.000 ± 2.484"]
+    table, covered = tables({TENSION: {5: row}}, {TENSION: 0.01})
+    assert table.rows[1] == ["posterior", "5", "2.000 ± 2.484"]
     assert covered.rows[0][-1] == "0.950"
 
 
@@ -30,5 +30,5 @@ def test_committed_tables_are_those_of_the_committed_numbers():
         }
         for name, counts in metrics["rows"].items()
     }
-    found = [asdict(each) for each in tables(rows, metrics["mean_fields_alone"])]
-    assert found == metrics["tables"]
+    rows_of_tables = [asdict(table) for table in tables(rows, metrics["mean_fields_alone"])]
+    assert rows_of_tables == metrics["tables"]

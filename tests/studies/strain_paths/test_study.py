@@ -50,7 +50,9 @@ def study():
 def test_errors_and_coverages_are_those_of_the_prediction(study):
     """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
     off = np.array([5.0, 0.0, 0.0])
-    means = {each.inputs[0, 0]: each.mean_stress for each in study.references.values()}
+    means = {
+        reference.inputs[0, 0]: reference.mean_stress for reference in study.references.values()
+    }
 
     def model(std):
         def predict(X, strain, *, return_std, include_noise=False):
@@ -59,31 +61,31 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
 
         return SimpleNamespace(predict=predict)
 
-    found = study.errors(model(1e-6))
-    assert found["reference_random"].error == pytest.approx(25.0 / study.variance[0] / 3)
-    assert found[TENSION].error == pytest.approx(25.0 / study.variance[0])
-    assert found["reference_cycles"].coverage == pytest.approx(2 / 3)
-    assert found[TENSION].coverage == 0.0
-    assert {each.single for each in found.values()} == {1.0}
+    errors = study.errors(model(1e-6))
+    assert errors["reference_random"].error == pytest.approx(25.0 / study.variance[0] / 3)
+    assert errors[TENSION].error == pytest.approx(25.0 / study.variance[0])
+    assert errors["reference_cycles"].coverage == pytest.approx(2 / 3)
+    assert errors[TENSION].coverage == 0.0
+    assert {reference.single for reference in errors.values()} == {1.0}
     wide = study.errors(model(5.1 / HALF_WIDTH))
-    assert {each.coverage for each in wide.values()} == {1.0}
+    assert {reference.coverage for reference in wide.values()} == {1.0}
 
 
 def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
     reference = study.references["reference_random"]
     expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
-    found = with_error(np.full(reference.strain.shape, 3.0), reference)
-    np.testing.assert_allclose(found**2, expected)
+    score = with_error(np.full(reference.strain.shape, 3.0), reference)
+    np.testing.assert_allclose(score**2, expected)
 
 
 def test_members_scatter_as_theta_alone_does(study):
     random_paths = study.random_paths
     model = StrainPathEnsemble(study.basis, study.scatter, n_members=4000, random_state=0)
     model.fit(random_paths.inputs, random_paths.strain, random_paths.stress[:, 0])
-    found = study.members(model, "reference_random")
-    assert found.spread == pytest.approx(1.0, abs=0.05)
-    assert found.off < 3.0
-    assert found.theta < found.full
+    members = study.members(model, "reference_random")
+    assert members.spread == pytest.approx(1.0, abs=0.05)
+    assert members.off < 3.0
+    assert members.theta < members.full
     reference = study.references["reference_random"]
     _, std = model.predict(reference.inputs, reference.strain, return_std=True)
     curves = model.predict_members(reference.inputs, reference.strain)
@@ -97,7 +99,7 @@ def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_commo
     rows = compare(study, [2, 5], draws=3, seed=0)
     assert [*rows] == [*LABELS]
     for errors in rows.values():
-        assert [len(each.error.values) for each in errors.values()] == [3, 1]
+        assert [len(errors_of_count.error.values) for errors_of_count in errors.values()] == [3, 1]
     first = study.errors(study.posterior(subset(study.random_paths, 2, 0), 0))["reference_random"]
     assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
 

@@ -66,8 +66,8 @@ def test_regulariser_is_the_gradient_of_the_penalty(prior, ensemble):
         step = 1e-5 * (np.arange(D) == j)
         upper, lower = (prior.penalty(weights + s * step, anchors) for s in (1, -1))
         numeric[:, j] = (upper - lower) / 2e-5
-    found = gradient_of(prior, weights - anchors)
-    np.testing.assert_allclose(found, numeric, rtol=2e-3, atol=2e-3)
+    gradient = gradient_of(prior, weights - anchors)
+    np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-3)
 
 
 def test_layer_statistics(ensemble):

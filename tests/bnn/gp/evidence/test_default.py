@@ -25,7 +25,7 @@ FUNCTIONS = {
     "wave": lambda t: np.sin(12.0 * t),
 }
 NEW = 200  # points at which intervals are compared with data
-FAST = (4, 30, 320)  # rows of the tables in the fast test
+FAST = (4, 30, 100)  # rows of the tables in the fast test
 SEED = 502  # of the choice of these tables, with small noise in two of them
 CHANCE = 1e-4  # probability that the intervals of a calibrated model fail
 
@@ -33,13 +33,13 @@ CHANCE = 1e-4  # probability that the intervals of a calibrated model fail
 def block(number):
     """Return the tables of one of 36 blocks, which together have each table once."""
     by_noise, by_size = divmod(number, 6)
-    found = []
+    tables = []
     for r, rows in enumerate(ROWS):
         for f, function in enumerate(FUNCTIONS):
             inputs = INPUTS[(r + 2 * f + by_size) % 3]
             outputs = OUTPUTS[(r + f // 3 + by_size // 3) % 2]
-            found.append((rows, inputs, outputs, NOISES[(r + f + by_noise) % 6], function))
-    return found
+            tables.append((rows, inputs, outputs, NOISES[(r + f + by_noise) % 6], function))
+    return tables
 
 
 def simulated(rows, inputs, outputs, noise, function):
@@ -79,9 +79,9 @@ def check(tables):
     misses of n tables then is binomial, with the probability 0.05. Less dependence leaves a
     narrower distribution.
     """
-    found = [misses(table) for table in tables]
-    most = binom.isf(CHANCE, len(found), 0.05) / len(found)
-    assert np.mean(found) <= most, list(zip(tables, found, strict=True))
+    shares = [misses(table) for table in tables]
+    most = binom.isf(CHANCE, len(shares), 0.05) / len(shares)
+    assert np.mean(shares) <= most, list(zip(tables, shares, strict=True))
 
 
 def test_tables_are_crossed():

@@ -79,9 +79,9 @@ def test_the_trend_of_fit_prior_bends_beyond_the_data(mean):
     prior = bnn.evidence.fit_prior(X, y, 1e-3, mean=mean)
     model = bnn.GPRegressor(prior, noise=1e-3).fit(X, y)
     new = np.array([[3.0]])
-    (found,), (std,) = model.predict(new, return_std=True)
+    (predicted,), (std,) = model.predict(new, return_std=True)
     truth = np.exp(3.0) + (0.0 if mean is None else mean(new)[0])
-    assert abs(found - truth) < 4.0 * std
+    assert abs(predicted - truth) < 4.0 * std
 
 
 @pytest.mark.usefixtures("few_draws")

@@ -1,10 +1,13 @@
 """Densities of families against the dense formulas, and their gradients by differences."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 import bnn
+from bnn.gp.evidence import families
 from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.prescribed import PrescribedCovariance, linear_trend
 
@@ -26,8 +29,8 @@ NOISES = [None, np.zeros((25, 0)), U - 0.5]
 LOW, WIDTH, SPREAD = np.array([2.0, -1.0, 0.0]), np.array([3.0, 0.5, 10.0]), 4.0
 POINTS = np.insert(LOW + WIDTH * U, 1, 7.0, axis=1)
 MEAN = linear_trend(POINTS, SPREAD, [0, 2, 3], True, 2.0)
-KNOWN = PrescribedCovariance(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
-CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), KNOWN)]
+PRESCRIBED = PrescribedCovariance(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
+CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), PRESCRIBED)]
 
 
 def density(family, basis, trend=None):
@@ -112,21 +115,30 @@ def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
 
 def test_moments_beside_a_mean_of_known_prior_variances():
     """Mean and variance of f by the dense formulas, of all inputs in their own units."""
-    made = density(Family((bnn.RBF,)), None, KNOWN)
+    made = density(Family((bnn.RBF,)), None, PRESCRIBED)
     eta = made.centre + 0.1
     places = np.random.default_rng(1).uniform(-0.1, 1.1, (6, 3))
     new = np.insert(LOW + WIDTH * places, 1, 7.0, axis=1)
     kernel = made.kernel(eta, LOW, WIDTH, SPREAD)
-    kept = [0, 2, 3]
+    rows = [0, 2, 3]
 
     def covariance(a, b):
-        return kernel(a[:, kept], b[:, kept]) + MEAN(a, b)
+        return kernel(a[:, rows], b[:, rows]) + MEAN(a, b)
 
     data = covariance(POINTS, POINTS) + SPREAD * np.diag(made.noise_form.fixed)
     cross = covariance(new, POINTS)
     mean = cross @ np.linalg.solve(data, Y)
     explained = np.sum(cross * np.linalg.solve(data, cross.T).T, axis=1)
-    second = mean**2 + (np.diag(covariance(new, new)) - explained) / SPREAD
+    variances = (np.diag(covariance(new, new)) - explained) / SPREAD
     np.testing.assert_allclose(
-        made.moments(eta, places, made.solved(eta)), [*mean, *second], rtol=1e-8
+        made.moments(eta, places, made.solved(eta)), [*mean, *variances], rtol=1e-8
     )
+
+
+def test_the_page_states_the_hyperprior_of_length_scales():
+    root = Path(bnn.__file__).parents[1]
+    page = " ".join((root / "docs" / "explanation_gp.md").read_text(encoding="utf-8").split())
+    first, second = families.LENGTHSCALES
+    assert f"with the median {first:g} ({second:g} for a second part)" in page
+    assert f"a standard deviation of {families.LENGTHSCALE_DEVIATION:g}. If" in page
+    assert f"the standard deviation is {families.SPARSE_DEVIATION:g}." in page

@@ -66,6 +66,7 @@ def test_outliers_are_found_and_leave_several_components(
         assert set(np.flatnonzero(model.factors_ < 0.1)) == set(rows)
 
 
+@pytest.mark.slow
 def test_the_single_outlier_of_many_data_is_found(monkeypatch):
     """Heavy tails are tried on 30 of 80 rows and the outlier; without it noise is Gaussian."""
     monkeypatch.setattr(heavy_tails, "THINNED", 30)
@@ -74,8 +75,8 @@ def test_the_single_outlier_of_many_data_is_found(monkeypatch):
     assert rows[0] not in some_rows(80, 30, 0)
     model = bnn.GPRegressor().fit(X, y)
     assert np.flatnonzero(model.factors_ < 0.1).tolist() == rows.tolist()
-    kept = np.arange(80) != rows[0]
-    assert isinstance(bnn.GPRegressor().fit(X[kept], y[kept]).noise_, np.ndarray)
+    others = np.arange(80) != rows[0]
+    assert isinstance(bnn.GPRegressor().fit(X[others], y[others]).noise_, np.ndarray)
 
 
 def test_further_data_leave_the_outliers_what_they_are():
@@ -112,13 +113,13 @@ def test_one_row_has_one_factor_for_all_outputs(monkeypatch):
 
 def of_twenty_sets(noise, n, d, rate):
     """Return coverage, RMSE, components that count and heavy tails, means over 20 sets."""
-    found = []
+    rows = []
     for seed in range(20):
         X, y, new, f, _ = spoilt(n, d, rate, seed)
         model = bnn.GPRegressor(noise=noise).fit(X, y)
         heavy = isinstance(model.noise_, bnn.StudentNoise) and model.noise_.degrees < 100.0
-        found.append([*judged(model, new, f), heavy])
-    held, error, count, heavy = np.mean(found, axis=0)
+        rows.append([*judged(model, new, f), heavy])
+    held, error, count, heavy = np.mean(rows, axis=0)
     print(f"{n} data, {d} inputs, {rate:.0%} outliers: {held:.3f} held, RMSE {error:.3f}")
     print(f"{count:.1f} components count, heavy tails in {heavy:.0%}")
     return held, error
@@ -139,8 +140,8 @@ def test_intervals_hold_functions_beside_outliers(noise, n, inputs, most):
     """
     errors = {}
     for rate in (0.0, 0.05, 0.1, 0.2):
-        found = [of_twenty_sets(noise, n, d, rate) for d in inputs]
-        held, errors[rate] = np.mean(found, axis=0)
+        scores = [of_twenty_sets(noise, n, d, rate) for d in inputs]
+        held, errors[rate] = np.mean(scores, axis=0)
         if rate <= 0.1:
             assert held >= 0.9
     assert errors[0.1] < most * errors[0.0]

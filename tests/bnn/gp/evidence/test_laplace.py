@@ -22,16 +22,16 @@ def test_laplace_s_evidence_is_the_integral():
     y = np.sin(6.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
     made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), NoiseForm.constant(np.ones(60)))
     best = most_probable(made, [made.centre])
-    found = approximated(made, best, 0)
+    approximation = approximated(made, best, 0)
     rng = np.random.default_rng(0)
-    root = np.linalg.cholesky(1.3 * np.linalg.inv(found.hessian))
+    root = np.linalg.cholesky(1.3 * np.linalg.inv(approximation.hessian))
     z = rng.standard_normal((4000, len(best)))
     points = best + z @ root.T
     logs = np.array([made.value(eta) for eta in points])
     weights = logs + 0.5 * np.sum(z**2, axis=1) + np.log(np.diag(root)).sum()
     integral = np.log(np.mean(np.exp(weights - weights.max()))) + weights.max()
     integral += 0.5 * np.log(made.precision).sum()
-    assert found.log_evidence == pytest.approx(integral, abs=0.7)
+    assert approximation.log_evidence == pytest.approx(integral, abs=0.7)
 
 
 def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
@@ -44,10 +44,10 @@ def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
         density = FamilyDensity(family, u, y, NoiseForm.constant(np.ones(40)))
         fits.append(approximated(density, most_probable(density, [density.centre]), 0))
     assert fits[1].log_evidence > fits[0].log_evidence + 5.0
-    found = posterior_draws(fits, 0)
-    share = np.exp(found.logs[[density is fits[1].density for density, _ in found.draws]]).sum()
+    draws = posterior_draws(fits, 0)
+    share = np.exp(draws.logs[[density is fits[1].density for density, _ in draws.draws]]).sum()
     assert share == pytest.approx(0.25)
-    assert np.exp(found.logs).sum() == pytest.approx(1.0)
+    assert np.exp(draws.logs).sum() == pytest.approx(1.0)
 
 
 def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
@@ -57,20 +57,20 @@ def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
     density = FamilyDensity(Family((bnn.RBF,), most=0.25), u, y, NoiseForm.constant(np.ones(20)))
     fit = approximated(density, density.centre, 0)
     for fits in ([fit], [fit, fit]):
-        found = posterior_draws(fits, 0)
-        assert len(found.draws) == len(found.logs)
-        assert np.exp(found.logs).sum() == pytest.approx(1.0)
+        draws = posterior_draws(fits, 0)
+        assert len(draws.draws) == len(draws.logs)
+        assert np.exp(draws.logs).sum() == pytest.approx(1.0)
 
 
 def test_weights_are_tempered_until_several_count():
     """Weights to the power τ; those that are enough stay as they are."""
-    alike = np.log(np.full(20, 0.05))
+    alike = np.log(np.full(40, 0.025))
     np.testing.assert_allclose(tempered(alike), alike)
-    logs = -10.0 * np.arange(20.0)
-    found = tempered(logs)
-    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
-    assert np.exp(found).sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
+    logs = -10.0 * np.arange(40.0)
+    weights = tempered(logs)
+    assert 16.0 <= 1.0 / np.sum(np.exp(2.0 * weights)) < 24.0
+    assert np.exp(weights).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diff(weights), np.diff(weights)[0])
 
 
 def test_further_data_update_weights_as_far_as_as_many_count():
@@ -79,9 +79,9 @@ def test_further_data_update_weights_as_far_as_as_many_count():
     gains = 0.1 * np.arange(16.0)
     bayes = weights * np.exp(gains) / np.sum(weights * np.exp(gains))
     np.testing.assert_allclose(updated(weights, gains), bayes)
-    found = updated(weights, 100.0 * gains)
-    assert 8.0 <= 1.0 / np.sum(found**2) < 10.0
-    assert np.all(np.diff(found) > 0.0)
+    changed = updated(weights, 100.0 * gains)
+    assert 8.0 <= 1.0 / np.sum(changed**2) < 10.0
+    assert np.all(np.diff(changed) > 0.0)
     few = np.array([0.5, 0.5, 0.0])
     np.testing.assert_allclose(updated(few, np.array([0.0, 99.0, 99.0])), few, atol=1e-12)
 

@@ -15,17 +15,17 @@ FEW = pytest.mark.usefixtures("few_draws")
 
 def best_family(X, y):
     """The family of largest evidence under constant noise."""
-    found = []
+    searches = []
 
-    def kept(families, *arguments):
-        found.extend(families)
+    def recorded(families, *arguments):
+        searches.extend(families)
         return gaussian_noise(families, *arguments)
 
     gaussian_noise = search._gaussian_noise
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_gaussian_noise", kept)
+        patch.setattr(search, "_gaussian_noise", recorded)
         fit_kernel_average(X, y)
-    return max(found, key=lambda each: each.log_evidence).density.family
+    return max(searches, key=lambda fit: fit.log_evidence).density.family
 
 
 def drawn(kernel, n_in, n, noise, seed):
@@ -49,10 +49,10 @@ def test_smooth_rough_and_warped_functions_have_families_of_their_own():
     [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
 )
 def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, trends, sparse):
-    found = search.families_for(n_data, n_inputs)
-    assert sum(family.trend for family in found) == trends
-    assert all(family.sparse == sparse for family in found)
-    assert len(set(found)) == len(found)
+    families = search.families_for(n_data, n_inputs)
+    assert sum(family.trend for family in families) == trends
+    assert all(family.sparse == sparse for family in families)
+    assert len(set(families)) == len(families)
 
 
 @pytest.mark.slow
@@ -68,13 +68,13 @@ def test_the_evidence_takes_the_form_of_the_noise(noise, kind):
     rng = np.random.default_rng(3)
     x = np.sort(rng.uniform(size=100))
     y = np.sin(5.0 * x) + noise(x, rng)
-    found = fit_kernel_average(x[:, None], y)[1]
+    fitted_noise = fit_kernel_average(x[:, None], y)[1]
     if kind == "tails":
-        assert isinstance(found, bnn.StudentNoise)
-        assert found.degrees < 10.0
+        assert isinstance(fitted_noise, bnn.StudentNoise)
+        assert fitted_noise.degrees < 10.0
         return
-    kept = bnn.noise.checked_noise(found, 1, 1)
-    ends = bnn.noise.covariance_at(kept, np.array([[0.0], [1.0]])) * np.ones((2, 1, 1))
+    checked = bnn.noise.checked_noise(fitted_noise, 1, 1)
+    ends = bnn.noise.covariance_at(checked, np.array([[0.0], [1.0]])) * np.ones((2, 1, 1))
     low, high = np.sqrt(ends)[:, 0, 0]
     if kind == "slopes":
         assert high / low == pytest.approx(np.exp(3.0), rel=0.6)

@@ -1,0 +1,122 @@
+"""What `strengths` and `envelope` share: random microstructures of a material that can break."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from typer import Option
+
+import fe_data
+from fe_data.cli import options
+from fe_data.cli.hints import say_units
+from fe_data.cli.messages import INCOMPLETE, OK, say, show
+from fe_data.cli.options import CommandWithOptions, Integer
+from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
+
+_MOST = 100_000  # microstructures
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The options of random microstructures, and of how they are loaded.
+
+    Attributes:
+        phases: Materials that can break.
+        vf: Volume fraction of the fibres.
+        seed: Seed of the first microstructure.
+        settings: Number of fibres, spacing, resolution.
+        drop: Share of its peak by which the mean stress falls until a path ends.
+        jobs: Number of processes; None for all cores.
+    """
+
+    phases: "fe_data.Phases"
+    vf: float
+    seed: int
+    settings: Settings
+    drop: float
+    jobs: int | None
+
+    def require_valid(self, replicates: int) -> None:
+        """Raise a ValueError if an option or the number of microstructures is out of range."""
+        from fe_data.composite.rve import DROPS
+        from fe_data.geometry.spacing import require_packable
+
+        self.phases.require_breakable()
+        require_integer("replicates", replicates, 1, _MOST)
+        require_integer("seed", self.seed, 0, MAX_SEED - replicates + 1)
+        require_between("drop", self.drop, *DROPS)
+        require_packable(self.vf, self.settings.n_fibres, self.settings.min_spacing)
+        if self.jobs is not None:
+            require_integer("jobs", self.jobs, 1, 1024)
+
+    def simulated(
+        self, simulate: Callable[..., T], cases: Sequence[Any], replicates: int, title: str
+    ) -> Iterator[T]:
+        """Load each microstructure in several ways, in parallel, and show the progress.
+
+        Args:
+            simulate: Function of phases, case, volume fraction, seed, settings and drop.
+            cases: Loadings, in the form that `simulate` takes.
+            replicates: Number of microstructures per case.
+            title: Title of the progress bar.
+
+        Yields:
+            Results, one case after the other.
+        """
+        from joblib import Parallel, cpu_count, delayed
+
+        from fe_data.progress import shown
+
+        seeds = range(self.seed, self.seed + replicates)
+        tasks = [
+            (self.phases, case, self.vf, seed, self.settings, self.drop)
+            for case in cases
+            for seed in seeds
+        ]
+        count = cpu_count() if self.jobs is None else self.jobs
+        pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
+        results = pool(delayed(simulate)(*task) for task in tasks)
+        yield from shown(results, title, "RVE", len(tasks))
+
+
+def sampling(
+    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    vf: Annotated[float, options.of_input("vf")],
+    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
+    n_fibres: options.NFibres = Settings.n_fibres,
+    min_spacing: options.MinSpacing = Settings.min_spacing,
+    resolution: options.Resolution = Settings.resolution,
+    drop: options.Drop = 0.2,
+    jobs: options.Jobs = None,
+) -> Sampling:
+    """Make the sampling from the options of a command."""
+    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
+    phases = options.phases(material)
+    say_units(Settings(), 0.0, phases)
+    return Sampling(phases, vf, seed, settings, drop, jobs)
+
+
+class CommandWithSampling(CommandWithOptions):
+    """A command with the options of `sampling` after its own."""
+
+    shared = staticmethod(sampling)
+
+
+def report(table: str, unreached: Sequence[str], out: object) -> int:
+    """Print a table, why some microstructures did not break, and what was written.
+
+    Args:
+        table: Statistics.
+        unreached: A sentence for each microstructure that did not break.
+        out: Written file or folder; None if nothing was written.
+
+    Returns:
+        The exit code.
+    """
+    show(table)
+    for sentence in unreached:
+        say(sentence, OK)
+    if out is not None:
+        show(f"wrote {out}")
+    return INCOMPLETE if unreached else OK

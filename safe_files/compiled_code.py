@@ -1,0 +1,15 @@
+"""Whether numba can keep compiled functions in files."""
+
+import functools
+
+import numba
+
+
+@functools.cache
+def can_keep_compiled() -> bool:
+    """Whether numba can write a cache: in the checkout, NUMBA_CACHE_DIR or the user's cache."""
+    try:
+        numba.njit(cache=True)(can_keep_compiled.__wrapped__)
+    except RuntimeError:
+        return False
+    return True
