@@ -17,6 +17,7 @@ from fe_data import (
 from fe_data.composite.ellipticity import is_elliptic
 from fe_data.composite.material_points import MaterialPoints
 from fe_data.composite.properties import solve_material
+from fe_data.dataset.collection import warning_of
 from fe_data.geometry.microstructure import random_microstructure
 
 COARSE = 4.0  # elements per fibre diameter
@@ -64,6 +65,8 @@ def test_a_complete_path_says_whether_its_stress_depends_on_the_mesh(material, s
     assert rve.stop is None
     assert (LIMIT in rve.solution.warning) == warns
     assert rve.effective.warning.endswith(rve.solution.warning)
+    assert rve.result().info.get("mesh_warning", "") == rve.solution.warning
+    assert warning_of({"info": rve.result().info, "loading": {}}) == rve.solution.warning
 
 
 # The shipped materials with the laws of the resins and metals, and each loading, at least once
