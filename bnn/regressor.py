@@ -115,7 +115,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out), in
                 the units of y, such as the standard error of averaged runs. NaN is allowed where y
                 is NaN. If `noise` is None, this is the whole noise; otherwise `noise` is added to
-                it. `PCARegressor` does not accept it.
+                it. `PCARegressor` does not accept it. In a pipeline pass
+                gpregressor__noise_std; for a cross-validation enable scikit-learn's metadata
+                routing and call `set_fit_request(noise_std=True)`.
             sample_weight: Weights, (N,). The variances of `noise` are divided by them, so that
                 under given noise M rows of equal inputs count like their mean with weight M. If
                 the noise is estimated, give all rows instead: their mean does not show how much

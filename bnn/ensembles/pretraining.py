@@ -115,6 +115,27 @@ class Pretrained(Networks):
         Pretrained(2 networks of widths (1, 8, 8, 1))
         >>> networks.weight_prior("low_rank").rank
         3
+
+        Replace the weights by those of PyTorch networks that you trained. They consist of `Linear`
+        layers with biases, one activation and a linear output. They see the scaled inputs, here
+        [-1, 1] from [0, 2]; their outputs are not scaled. Only `AnchoredEnsemble` accepts them.
+
+        >>> import dataclasses
+        >>> import torch
+        >>> from torch.nn import Linear, Sequential, SiLU
+        >>> custom = [Sequential(Linear(1, 8), SiLU(), Linear(8, 1)) for _ in range(4)]
+        >>> rows = [torch.cat([p.detach().t().flatten() for p in c.parameters()]) for c in custom]
+        >>> networks = bnn.pretrain(
+        ...     prior,
+        ...     X,
+        ...     network=bnn.Architecture((8,), "silu"),
+        ...     settings=settings,
+        ...     scaling=bnn.Scaling(inputs=(0.0, 2.0), outputs=None),
+        ... )
+        >>> networks = dataclasses.replace(networks, weights=torch.stack(rows).numpy())
+        >>> networks.sample(X).shape  # the outputs of the custom networks
+        (4, 12, 1)
+        >>> model = bnn.AnchoredEnsemble(networks, noise=0.05, n_members=4)
     """
 
     prior: FunctionalPrior | NotStored

@@ -76,7 +76,7 @@ def check_prior(
         random_state: Seed of the realisations.
 
     Returns:
-        Distances, p-values and quantiles.
+        Distances, p-values and quantiles. If a p-value is below about 0.05, widen the prior.
 
     Raises:
         ValueError: If an argument is invalid, or the shapes of data, noise and prior do not match.

@@ -174,6 +174,13 @@ class Periodic(Stationary):
         >>> X = np.array([[0.0], [1.0]])
         >>> bnn.Periodic(1.0, 0.5, period=2.0)(X[:1], X).round(3)
         array([[1., 0.]])
+
+        For an angle in degrees and another input multiply two kernels. The period is 180 if a turn
+        of the specimen by 180° changes nothing, as for a modulus.
+
+        >>> of_angle = bnn.Periodic(1.0, (None, np.inf), 360.0)
+        >>> of_others = bnn.Matern52(None, (np.inf, None))
+        >>> prior = bnn.GaussianProcessPrior(0.0, of_angle * of_others)
     """
 
     quantities: ClassVar[Mapping[str, str]] = {

@@ -8,6 +8,7 @@ compositions. Parameters of scikit-learn kernels keep their values.
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import is_dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -57,7 +58,9 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
 
 
 def check_others(kernel: sk.Kernel) -> None:
-    """Check that parameters of scikit-learn kernels, which cannot be open, are not None.
+    """Check that parameters that cannot be open are not None.
+
+    These are parameters of scikit-learn kernels, and of custom kernels that are no dataclasses.
 
     Args:
         kernel: Any kernel.
@@ -68,14 +71,17 @@ def check_others(kernel: sk.Kernel) -> None:
     for name, value in fields_of(kernel).items():
         if isinstance(value, sk.Kernel):
             check_others(value)
-        elif not isinstance(kernel, Kernel) and _has_none(value):
+        elif not is_dataclass(kernel) and _has_none(value):
             default = inspect.signature(type(kernel)).parameters[name].default
-            if default is not None:
-                kind = type(kernel).__name__
+            listed = isinstance(kernel, Kernel) and name in kernel.quantities
+            if default is None and not listed:
+                continue
+            kind, whose = type(kernel).__name__, ""
+            needed = "must have a value, because the class is no dataclass: add @dataclass"
+            if not isinstance(kernel, Kernel):
+                whose = "scikit-learn's "
                 needed = "must have a value, because only kernels of bnn have open parameters"
-                raise ValueError(
-                    f"kernel: {name} = {value!r:.60} of scikit-learn's {kind}: {needed}"
-                )
+            raise ValueError(f"kernel: {name} = {value!r:.60} of {whose}{kind}: {needed}")
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:

@@ -135,7 +135,11 @@ def rve(
     ] = None,
     xdmf: Annotated[
         bool,
-        Option("--xdmf", help="also write fields.xdmf over all increments, which ParaView opens"),
+        Option(
+            "--xdmf",
+            help="also write fields.xdmf over all increments, which ParaView opens, and fields.bin "
+            "(0.55 MB per increment)",
+        ),
     ] = False,
     mesh: Annotated[
         Path | None,
@@ -156,7 +160,7 @@ def rve(
     ] = None,
     drop: options.Drop = 0.2,
     solver: Annotated[
-        Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
+        Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (12 times slower)")
     ] = "compiled",
 ) -> int:
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
@@ -434,7 +438,13 @@ def curves(
         ),
     ],
     out: Annotated[
-        Path, File(metavar="FILE", help=".csv, or .parquet, which needs pandas with pyarrow")
+        Path,
+        File(
+            metavar="FILE",
+            help=".csv, or .parquet, which needs pandas with pyarrow. Columns are mean strain, "
+            "stress and plastic strain as tensor components, the yielded share of the RVE, and "
+            "measures of damage if it can break",
+        ),
     ],
 ) -> int:
     """Write the averaged curves of all RVEs to one file. A row is an increment of an RVE."""

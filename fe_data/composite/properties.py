@@ -124,7 +124,9 @@ class MaterialRVE(Short):
         further = {}
         if self.effective is not None:
             further["E_T_GPa"] = self.effective.transverse_modulus_GPa
-        return result_of(self, outputs=further)
+        warning = self.solution.warning
+        info = {"mesh_warning": warning} if warning else {}
+        return result_of(self, outputs=further, **info)
 
 
 def solve_material(

@@ -50,7 +50,7 @@ class Collection:
     # Number of samples by status; "unfitted" only if there are any.
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
-    warnings: dict[int, str] = field(default_factory=dict)  # samples whose fits are poor
+    warnings: dict[int, str] = field(default_factory=dict)  # by index of the sample
     made_by: Counter[str] = field(default_factory=Counter)  # number of records by provenance (JSON)
     seconds: float = 0.0  # sum over all samples
 
@@ -116,15 +116,16 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         collection.made_by[json.dumps(header["provenance"])] += 1
         collection.seconds += header["seconds"]
         collection.failures += failures
-        if warning := fit_warning(header):
+        if warning := warning_of(header):
             collection.warnings[index] = warning
     return collection
 
 
-def fit_warning(header: dict[str, Any]) -> str:
-    """Return the warning about the fits of a record; an empty string with a given loading."""
-    info = None if "loading" in header else header.get("info")
-    return str(info.get("warning", "")) if isinstance(info, dict) else ""
+def warning_of(header: dict[str, Any]) -> str:
+    """Return the warning of a record about its fits, or with a given loading about its mesh."""
+    info = header.get("info")
+    name = "mesh_warning" if "loading" in header else "warning"
+    return str(info.get(name, "")) if isinstance(info, dict) else ""
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:

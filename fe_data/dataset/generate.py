@@ -74,7 +74,8 @@ class GenerationSummary(Short):
         missing: Samples of other shards without a usable record: index and reason.
         unreadable: Samples of this shard without a usable record: index and reason.
         table_written: Whether the table was written, because all samples are complete.
-        warnings: Samples whose effective properties describe their curves poorly: index and reason.
+        warnings: Samples whose effective properties describe their curves poorly, or whose stress
+            depends on the mesh: index and reason.
 
     Examples:
         >>> import tempfile

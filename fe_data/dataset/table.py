@@ -15,6 +15,7 @@ from fe_data.files.csv_rows import (
     Problems,
     Row,
     TableError,
+    are_missing,
     format_value,
     parse_float,
     parse_integer,
@@ -361,8 +362,8 @@ def import_pandas() -> Any:
 def require_frame(frame: Any, required: Sequence[str]) -> None:
     """Raise an error unless `frame` is a data frame with rows and the required, unique columns."""
     require_kind("frame", frame, import_pandas().DataFrame)
-    if missing := ", ".join(name for name in required if name not in frame):
-        raise TableError(f"frame: column {missing} is missing")
+    if missing := [name for name in required if name not in frame]:
+        raise TableError(f"frame: {are_missing(missing)}")
     if not frame.columns.is_unique:
         raise TableError("frame: two columns have the same name")
     if frame.empty:

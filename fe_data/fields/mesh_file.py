@@ -29,10 +29,13 @@ def save_mesh(rve: RVESolution | CompositeSolution, path: Path) -> None:
     """Write the mesh of an RVE for gmsh (.msh), Abaqus (.inp) or VTK (.vtk).
 
     The triangles are quadratic with curved sides. Lengths are relative to the side of the square.
-    Nodes of opposite edges have equal coordinates along the edge, so that periodic pairs can be
-    found. Voids are holes. Physical groups (.msh) and element sets (.inp) have the names of the
-    phases. Surfaces are numbered: 1 is the matrix, 2 + i is fibre i, and 2 + n + i is the
-    interphase around fibre i of n. In .vtk files these numbers are the field CellEntityIds.
+    To find periodic pairs, sort the nodes of two opposite edges by their other coordinate, which
+    is equal for both nodes of a pair. The four corners are images of one node. Voids are holes.
+    The curved sides keep the area of each phase exact. Physical groups (.msh) and element sets
+    (.inp) have the names of the phases. Surfaces are numbered: 1 is the matrix,
+    2 + i is fibre i, and 2 + n + i is the interphase around fibre i of n. In .inp files `Surface2`
+    is the element set of fibre 0, with elements CPE6 (plane strain). In .vtk files these numbers
+    are the field CellEntityIds.
 
     Args:
         rve: Solved RVE of either solver.

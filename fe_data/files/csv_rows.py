@@ -159,9 +159,9 @@ def _header(
     if len(header) == 1 and ";" in header[0]:
         what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
         raise TableError(f"{path}, line 1: {what}")
-    if missing := ", ".join(name for name in required if name not in header):
+    if missing := [name for name in required if name not in header]:
         columns = ",".join(header)
-        raise TableError(f"{path}, line 1: column {missing} is missing in {columns!r:.300}")
+        raise TableError(f"{path}, line 1: {are_missing(missing)} in {columns!r:.300}")
     if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
         raise TableError(f"{path}, line 1: column {', '.join(twice):.300} appears twice")
     return header
@@ -202,3 +202,10 @@ def format_value(value: object) -> str:
     if value is None:
         return ""
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def are_missing(columns: Sequence[str]) -> str:
+    """Say which columns are missing."""
+    if len(columns) == 1:
+        return f"column {columns[0]} is missing"
+    return f"columns {', '.join(columns)} are missing"

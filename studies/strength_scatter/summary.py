@@ -76,6 +76,11 @@ class Study:
         return self.predicted(self.model)
 
     @cached_property
+    def with_constant_noise(self) -> Prediction:
+        """The prediction of an estimator with constant noise."""
+        return self.predicted(self.fitted("constant"))
+
+    @cached_property
     def standardised(self) -> Floats:
         """Errors at the test inputs over predicted standard deviations, (n,)."""
         _, strength = self.data("test")
@@ -85,7 +90,7 @@ class Study:
         """Return errors, coverages and the shape of the distribution, over the test set."""
         _, strength = self.data("test")
         at = self.prediction
-        constant = self.predicted(self.fitted("constant"))
+        constant = self.with_constant_noise
         inside = {
             f"coverage_{level:g}": coverage(strength, at.mean, at.std, level) for level in LEVELS
         }

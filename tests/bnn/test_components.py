@@ -42,7 +42,8 @@ RATIOS = {0.95: [1.05, 0.97, 1.00, 1.01], 0.9999: [1.28, 1.03, 0.98, 0.93]}
 
 def test_the_guide_says_how_far_the_rest_is_off():
     worst = max(abs(ratio - 1.0) for ratios in RATIOS.values() for ratio in ratios[1:])
-    assert f"its estimate is within {100 * worst:.0f} % of the true value" in GUIDE
+    text = " ".join(GUIDE.split())
+    assert f"its estimate is within {100 * worst:.0f} % of the true value" in text
 
 
 @pytest.mark.slow

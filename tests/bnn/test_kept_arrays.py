@@ -42,6 +42,7 @@ def arrays_of(call):
 
 
 @pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("name", [name for name, call in CASES.items() if arrays_of(call)])
 def test_overwritten_arrays_change_nothing(name):
     call = CASES[name]

@@ -12,11 +12,7 @@ from figures.pipeline.paths import SHIPPED_TABLES, notebooks
 from figures.pipeline.profiles import PROFILE_DIR, load_profile, study_sizes
 from tests.figures.report.committed import committed_run
 
-FAST = {"04b_repeated_datasets"}
-NAMES = [
-    pytest.param(path.stem, marks=[] if path.stem in FAST else pytest.mark.slow)
-    for path in notebooks()
-]
+NAMES = [path.stem for path in notebooks()]
 TRAINED = {"repeats": 1, "n_members": 3, "n_pretrained": 4, "prior_points": 30}
 BRIEFLY = TRAINED | {"pretrain_epochs": 3, "epochs": 2}
 # What is smaller than in the quick profile.
@@ -45,6 +41,7 @@ def profile(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")

@@ -96,7 +96,3 @@ def test_names_that_say_nothing_are_found_where_they_are_defined_except_in_unrea
         ("code/setting.py:2", "found"),
     }
     assert {(place, fault.split("'")[1]) for place, fault in places} == wanted
-
-
-def test_the_prose_of_the_project_passes():
-    assert not prose.check()

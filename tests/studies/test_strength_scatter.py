@@ -52,6 +52,14 @@ def test_larger_rves_are_weaker_and_do_not_scatter_less(study):
     assert large.std(ddof=1) > small.std(ddof=1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_fibres", [15, 30])
+def test_an_rve_of_each_size_has_its_committed_strength(study, n_fibres):
+    (case,) = (c for c in cases() if c.key == ("size", n_fibres, 0))
+    (committed,) = (row for row in study.rows if FORMAT.key_of(row) == case.key)
+    assert case.solve()["strength_MPa"] == pytest.approx(committed["strength_MPa"], rel=1e-3)
+
+
 def test_a_normal_distribution_of_the_errors_is_not_rejected(study):
     assert study.scores()["normality_p"] > 0.05
 

@@ -66,7 +66,8 @@ def student_noise(
     of the hyperprior, which describe smooth functions. The search with the larger bound is used.
 
     Above THINNED data some rows are searched first. Their gain in log density, times the ratio of
-    the numbers of rows, decides whether all rows are searched, from the result for these rows.
+    the numbers of rows, decides whether all rows are searched. That search does not start at the
+    result for some rows, which may be far from the most probable result for all.
 
     Args:
         fits: The fit of one family for each output.
@@ -79,13 +80,10 @@ def student_noise(
     Returns:
         The fits and the noise of each output; the given ones if Gaussian noise is more probable.
     """
-    starts = _starts(fits)
-    if not always and len(fits[0].density.y) > THINNED:
-        some, gain = _of_some_rows(fits, seed)
-        if not gain > np.log(ODDS):
-            return list(fits), list(noises)
-        starts = [[replace(fit, eta=of.eta) for fit, of in zip(fits, some, strict=True)]]
-    heavy, tails, log_bound = _best_with_tails(starts, noise_variances, freedom)
+    many = len(fits[0].density.y) > THINNED
+    if not always and many and not _gain_of_some_rows(fits, seed) > np.log(ODDS):
+        return list(fits), list(noises)
+    heavy, tails, log_bound = _best_with_tails(_starts(fits), noise_variances, freedom)
     # Densities are compared instead of evidences, because their curvatures are similar.
     gaussian = sum(fit.density.value(fit.eta) for fit in fits)
     if not always and not log_bound > gaussian + np.log(ODDS):
@@ -107,8 +105,8 @@ def _starts(fits: Sequence[FamilyFit]) -> list[list[FamilyFit]]:
     return [list(fits), [replace(fit, eta=fit.density.centre) for fit in fits]]
 
 
-def _of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[FamilyFit], float]:
-    """Return fits of some rows under heavy tails, and the gain in log density expected of all."""
+def _gain_of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> float:
+    """Return the gain in log density under heavy tails that is expected of all rows, from some."""
     N = len(fits[0].density.y)
     away = np.max([np.abs(fit.density.left_out(fit.eta)) for fit in fits], axis=0)
     farthest = np.argsort(-away, kind="stable")[:MOST_OUT]
@@ -120,8 +118,8 @@ def _of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Fam
         eta = most_probable(density, [fit.eta], TAIL_SEARCH)
         some.append(replace(fit, density=density, eta=eta))
     gaussian = sum(fit.density.value(fit.eta) for fit in some)
-    heavy, _, log_bound = _best_with_tails(_starts(some))
-    return heavy, (log_bound - gaussian) * N / len(rows)
+    _, _, log_bound = _best_with_tails(_starts(some))
+    return (log_bound - gaussian) * N / len(rows)
 
 
 def _best_with_tails(

@@ -1,5 +1,7 @@
 """Gaussian process priors have the moments that they claim."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process import kernels as sk
@@ -152,21 +154,39 @@ def test_parameters_that_disagree_on_the_number_of_outputs_are_named(message):
         GaussianProcessPrior(**DISAGREEING[message])
 
 
+class Plain(bnn.Kernel):
+    """A kernel that is no dataclass, and therefore has no open parameters."""
+
+    quantities: ClassVar = {"scale": "length"}
+
+    def __init__(self, variance=1.0, scale=None, place=None):
+        self.variance, self.scale, self.place = variance, scale, place
+
+    def _evaluate(self, A, B):
+        return self.variance * np.exp(-np.abs(A - B.T) / self.scale)
+
+    def diag(self, X):
+        return np.full(len(X), self.variance)
+
+
 NONE_OF_OTHERS = {
     "length_scale = None of scikit-learn's RBF": sk.RBF(None),
     "nu = None of scikit-learn's Matern": sk.Matern(0.5, nu=None),
     r"length_scale = \[None, 1.0\] of": RBF(1.0, 0.5) + sk.RBF([None, 1.0]),
     "noise_level = None of": (RBF(1.0, 0.5) * sk.WhiteKernel(None)) ** 2,
     "exponent = None of": sk.Exponentiation(sk.RBF(), None),
+    "variance = None of Plain": Plain(None, 1.0),
+    "scale = None of Plain": RBF() + Plain(),
 }
 
 
 @pytest.mark.parametrize("message", NONE_OF_OTHERS)
-def test_parameters_of_scikit_learn_kernels_cannot_be_open(message):
+def test_parameters_of_scikit_learn_kernels_and_plain_classes_cannot_be_open(message):
     for kernel in (NONE_OF_OTHERS[message], [RBF(), NONE_OF_OTHERS[message]]):
         with pytest.raises(ValueError, match=f"kernel: {message}.*: must have a value"):
             GaussianProcessPrior(kernel=kernel)
-    GaussianProcessPrior(kernel=sk.PairwiseKernel())  # None is the default of a parameter
+    for kernel in (sk.PairwiseKernel(), Plain(scale=1.0)):  # None is the default of a parameter
+        GaussianProcessPrior(kernel=kernel)
 
 
 @pytest.mark.parametrize(("value", "what"), [(2.5, "the number 2.5"), (None, "None")])

@@ -103,9 +103,16 @@ def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
-@pytest.mark.parametrize("options", [PAPER, EPOXY], ids=["compiled", "material"])
-def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, number, options):
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [
+        (PAPER, signal.SIGTERM),
+        (EPOXY, signal.SIGINT),
+        pytest.param(PAPER, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(EPOXY, signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, options, number):
     """The signal comes in the fifth increment, and again while the result is written."""
     follow = path_following.advance
     calls = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import record, storage
-from fe_data.dataset.collection import fit_warning
+from fe_data.dataset.collection import warning_of
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
@@ -29,8 +29,10 @@ def make(folder, loading=PATHS, **options):
 
 def test_a_given_loading_has_no_warning_of_a_fit():
     header = {"info": {"warning": "no increment reaches 50 MPa"}}
-    assert fit_warning(header) == "no increment reaches 50 MPa"
-    assert fit_warning(header | {"loading": {}}) == ""
+    assert warning_of(header) == "no increment reaches 50 MPa"
+    header |= {"loading": {}}
+    assert warning_of(header) == ""
+    assert warning_of(header | {"info": {"mesh_warning": "coarse"}}) == "coarse"
 
 
 def test_a_file_says_the_same_as_python(tmp_path):
@@ -83,7 +85,7 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     histories = load_curves(tmp_path / storage.TABLE).histories
     ends = [history["strain"][-1, 0] for history in histories]
     assert ends == [0.01, -0.01, 0.01, -0.01, 0.01]
-    with pytest.raises(TableError, match=r"column b_eff_MPa, c_eff, .* is missing"):
+    with pytest.raises(TableError, match=r"columns b_eff_MPa, c_eff, .* are missing"):
         load_table(tmp_path / storage.TABLE)
     assert verify(tmp_path) == ([], {"ok": 5, "retried": 0, "failed": 0})
 

@@ -50,7 +50,7 @@ BAD_INPUTS = [
 ]
 TWICE = f"3,{GOOD},{OUTPUTS},ok\n"
 BAD_TABLES = [
-    (f"{HEAD}\n{GOOD}", "column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma is missing"),
+    (f"{HEAD}\n{GOOD}", "columns b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma are missing"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},good", "line 2: status = 'good' is unknown"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},failed", "line 2: b_eff_MPa = '420' must be empty"),
     (f"index,{FULL},status\n{TWICE}{TWICE}", "line 3: index = 3 is in line 2 already"),

@@ -1,5 +1,6 @@
 """Volume elements from Python and from the command line."""
 
+import functools
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -55,6 +56,11 @@ def test_a_file_of_a_user_stays_beside_an_earlier_result_too(tmp_path, capsys, e
     assert (tmp_path / "fields.bin").read_bytes() == b"mine"
 
 
+@functools.cache
+def longer_path():
+    return solve_rve(INPUTS, COARSE, seed=0).effective
+
+
 @pytest.mark.parametrize(
     ("options", "code", "warning"),
     [
@@ -75,7 +81,7 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
     assert result["effective"].keys() >= {"E_eff_GPa", "nu_eff", "p_sigma"}
     assert not result["effective"].keys() & {"b_eff_MPa", "c_eff"}
     assert warning in result["info"]["warning"]
-    longer = solve_rve(INPUTS, COARSE, seed=0).effective
+    longer = longer_path()
     constants = result["effective"]["E_eff_GPa"], result["effective"]["nu_eff"]
     assert constants == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
 
@@ -181,6 +187,7 @@ def test_compression_has_the_properties_of_tension():
     assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_titles_of_neighbouring_panels_do_not_touch():
     """With as many digits as at the default size: 30 fibres, 5,000 triangles."""
     rve = solve_rve(INPUTS, replace(SMALL, n_fibres=30, increments=4), seed=1)

@@ -78,7 +78,7 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, 
 
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-@pytest.mark.parametrize("noise", [None, 0.1])
+@pytest.mark.parametrize("noise", [None, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_an_output_that_does_not_vary_changes_no_other(noise):
     """Nor the choice of runs, in which its weight is zero."""
     pair = np.column_stack([Y, Y**2 + X[:, 0]])

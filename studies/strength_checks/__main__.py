@@ -1,0 +1,119 @@
+"""Whether strengths can be trusted: python -m studies.strength_checks.
+
+RVEs with interfaces and a matrix that break follow their paths; ten are repeated with half the
+mesh and half the steps; and the strengths of a measured ply are simulated. Existing results are not
+computed again, so that the same command continues an interrupted run. Then the tables of
+docs/strength.md and docs/validation.md are written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from fe_data import named_phases
+from figures.markdown import markdown
+from figures.pipeline.paths import ROOT
+from figures.report.tables import publish
+from studies.results import Results
+from studies.strength_checks.simulation import CHECKS, FORMAT, PLY, simulate
+from studies.strength_checks.summary import Study
+
+RESULTS = Path(__file__).with_name("results.jsonl")
+PAGES = {
+    ROOT / "docs" / "strength.md": ("strength-ends", "strength-halves"),
+    ROOT / "docs" / "validation.md": ("ply-strengths", "ply-cooled"),
+}
+# Strengths that rve2d-fibre publishes for this ply, with 15 fibres [MPa]
+PEER = {"transverse_tension": 37.2, "transverse_compression": 135.1, "longitudinal_shear": 55.6}
+
+
+def ends(study: Study) -> str:
+    """Return the table of the ends of the paths."""
+    rows = []
+    for loading, row in study.ends().items():
+        shares = f"{100 * row['median_share']:.1f} %; {100 * row['largest_share']:.1f} %"
+        counts = [f"{row[name]}" for name in ("rves", "fell", "whole", "early")]
+        rows.append([loading.replace("_", " "), *counts, shares, f"{row['above']}"])
+    header = ["loading", "RVEs", "fell by 20 %", "reached the last strain", "ended early"]
+    header += ["viscous share: median; largest", "above 2 %"]
+    return markdown(header, rows)
+
+
+def halves(study: Study) -> str:
+    """Return the table of the effects of mesh and steps."""
+    rows = []
+    for case, label in (("step", "half the steps"), ("mesh", "half the elements")):
+        changes = 100 * study.changes(case)
+        values = [changes.mean(), np.abs(changes).mean(), np.abs(changes).max()]
+        signed = f"{values[0]:+.2f} %".replace("-", "−")
+        rows.append([label, f"{len(changes)}", signed, *(f"{value:.2f} %" for value in values[1:])])
+    return markdown(["change", "RVEs", "mean", "mean size", "largest size"], rows)
+
+
+def plies(study: Study) -> str:
+    """Return the table of the strengths of the measured ply."""
+    measured = named_phases(PLY).measured
+    assert measured is not None
+    rows = []
+    for loading, strengths in study.plies().items():
+        value = dict(measured)[f"{loading}_MPa"]
+        mean = strengths.mean()
+        rows.append(
+            [
+                loading.replace("_", " "),
+                f"{value:.0f}",
+                f"{mean:.1f} ± {strengths.std(ddof=1):.1f}",
+                f"{100 * (mean / value - 1):+.0f} %".replace("-", "−"),
+                f"{PEER[loading]}",
+            ]
+        )
+    return markdown(["strength [MPa]", "measured", "RVEs", "difference", "rve2d-fibre"], rows)
+
+
+def cooled(study: Study) -> str:
+    """Return the strength in transverse tension after cooling, beside that without it."""
+    (row,) = study.of("cooled")
+    same = study.of("ply", row["case"])[row["seed"]]
+    return f"{row['strength_MPa']:.1f} instead of {same['strength_MPa']:.1f} MPa"
+
+
+def blocks(study: Study) -> dict[str, str]:
+    """Return the tables by the names of their places in the pages."""
+    return {
+        "strength-ends": ends(study),
+        "strength-halves": halves(study),
+        "ply-strengths": plies(study),
+        "ply-cooled": cooled(study),
+    }
+
+
+def main() -> None:
+    """Simulate the missing RVEs, then write the tables."""
+    parser = argparse.ArgumentParser("python -m studies.strength_checks", description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of results")
+    parser.add_argument("--jobs", type=int, default=1, help="number of worker processes")
+    parser.add_argument("--most", type=int, help="simulate at most this number of RVEs")
+    parser.add_argument("--check", choices=CHECKS, help="simulate only one check")
+    parser.add_argument("--pages", action="store_true", help="only write the tables")
+    options = parser.parse_args()
+    checks = tuple(CHECKS) if options.check is None else (options.check,)
+    try:
+        if not options.pages:
+            simulate(options.results, options.jobs, options.most, checks)
+        study = Study(Results(options.results, FORMAT).rows)
+    except KeyboardInterrupt:
+        sys.exit(f"interrupted: {options.results} has the results, the same command continues")
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    early = sum(study.reasons().values())
+    print(f"{len(study.rows)} RVEs, {early} ended early: {options.results}")
+    if options.results == RESULTS and options.check is None and options.most is None:
+        tables = blocks(study)
+        pages = {page: {name: tables[name] for name in names} for page, names in PAGES.items()}
+        publish({}, pages, write=True, program="studies.strength_checks")
+
+
+if __name__ == "__main__":
+    main()

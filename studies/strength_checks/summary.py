@@ -1,0 +1,75 @@
+"""What the checks show: ends of paths, effects of mesh and steps, and strengths of a ply."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from fe_data.arrays import Floats
+from studies.results import Result
+from studies.strength_checks.simulation import STRENGTHS
+
+LIMIT = 0.02  # of the share of viscous work
+
+
+class Study:
+    """Rows of the file of results.
+
+    Args:
+        rows: Lines of the file.
+    """
+
+    def __init__(self, rows: Sequence[Result]) -> None:
+        self.rows = list(rows)
+
+    def of(self, problem: str, case: str | None = None) -> list[Result]:
+        """Return the rows of a check, by seed."""
+        rows = [row for row in self.rows if row["problem"] == problem]
+        rows = [row for row in rows if case is None or row["case"] == case]
+        return sorted(rows, key=lambda row: row["seed"])
+
+    def ends(self) -> dict[str, dict[str, float]]:
+        """Return counts and shares by loading.
+
+        Returns:
+            Number of RVEs, of those that fell by the chosen share, of those that came to the end of
+            the loading, and of those that ended early; median and largest share of viscous work.
+        """
+        table = {}
+        for loading in STRENGTHS:
+            rows = [row for row in self.of("ends") if row["loading"] == loading]
+            ended = [row for row in rows if "reason" not in row]
+            shares = np.array([row["viscous_share"] for row in ended])
+            fell = [row for row in ended if row["last_strain"] < 0.999 * LAST_STRAINS[loading]]
+            table[loading] = {
+                "rves": len(rows),
+                "fell": len(fell),
+                "whole": len(ended) - len(fell),
+                "early": len(rows) - len(ended),
+                "median_share": float(np.median(shares)) if len(shares) else np.nan,
+                "largest_share": float(shares.max(initial=0.0)),
+                "above": int((shares > LIMIT).sum()),
+            }
+        return table
+
+    def reasons(self) -> Counter[str]:
+        """Return how often each reason ended a path early."""
+        return Counter(row["reason"] for row in self.of("ends") if "reason" in row)
+
+    def changes(self, case: str) -> Floats:
+        """Return relative changes of the strength by half the steps or elements, (n,)."""
+        strengths = [
+            np.array([row["strength_MPa"] for row in self.of("halves", name)])
+            for name in ("default", case)
+        ]
+        return np.asarray(strengths[1] / strengths[0] - 1)
+
+    def plies(self) -> dict[str, Floats]:
+        """Return the strengths of the RVEs of the ply by loading [MPa]."""
+        return {
+            loading: np.array([row["strength_MPa"] for row in self.of("ply", loading)])
+            for loading in STRENGTHS[:3]
+        }
+
+
+LAST_STRAINS = dict(zip(STRENGTHS, (0.03, 0.06, 0.05, 0.03), strict=True))
