@@ -71,8 +71,11 @@ def law(
         ValueError: If `fe_data` itself has a law with this name, or a size is not 0 or 6.
 
     Examples:
+        Viscoplasticity of Perzyna; a matrix of it carries more if the RVE is loaded faster.
+
         >>> import torch
-        >>> from fe_data import Isotropic, Material, law
+        >>> from fe_data import Isotropic, Loading, Material, Microstructure, Phases
+        >>> from fe_data import law, solve_composite
         >>> from fe_data.composite.laws import deviator, pressure_stress, von_mises
         >>> @law(
         ...     "bingham",
@@ -89,8 +92,15 @@ def law(
         ...     plastic_strain = state["plastic_strain"] + dp * flow
         ...     return stress, {"plastic_strain": plastic_strain, "p": state["p"] + dp}
         >>> creeping = {"yield_stress_MPa": 20.0, "viscosity_MPa_s": 1e4}
-        >>> Material(Isotropic(3.0, 0.35), law="bingham", parameters=creeping).law
-        'bingham'
+        >>> resin = Material(Isotropic(3.0, 0.35), law="bingham", parameters=creeping)
+        >>> phases = Phases(matrix=resin, fibres=Material(Isotropic(74.0, 0.2)))
+        >>> one_fibre = Microstructure([[0.5, 0.5]], 0.35)
+        >>> for seconds in (1.0, 100.0):
+        ...     pull = Loading((0.02, None, None), increments=10, time=seconds)
+        ...     rve = solve_composite(phases, one_fibre, pull, resolution=3)
+        ...     print(seconds, rve.history["stress"][-1, 0] > 100)  # mean stress xx [MPa]
+        1.0 True
+        100.0 False
     """
     require_kind("name", name, str)
     require_kind("parameters", parameters, Mapping)

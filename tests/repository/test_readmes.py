@@ -167,8 +167,6 @@ def test_the_python_of_the_readmes_runs_and_prints_what_stands_below_it(capsys):
         ("paths.md", r"\(1, 100, 3\)\n"),
         ("active_learning.md", r"\[(0\.\d+ *){3}\]\n"),
         ("fe_data.md", r"(?s)\(50, 4\) \(50, 5\)\n.+\n\(3,\) \(3, 3\)\n.+"),
-        # A viscous matrix carries more at a higher rate.
-        ("materials.md", r"1\.0 138\.\d\n100\.0 38\.\d\n"),
     ],
 )
 def test_the_python_of_a_guide_runs(page, printed, capsys, tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     histories = load_curves(tmp_path / storage.TABLE).histories
     ends = [history["strain"][-1, 0] for history in histories]
     assert ends == [0.01, -0.01, 0.01, -0.01, 0.01]
-    with pytest.raises(TableError, match=r"column b_eff_MPa, c_eff, .* is missing"):
+    with pytest.raises(TableError, match=r"columns b_eff_MPa, c_eff, .* are missing"):
         load_table(tmp_path / storage.TABLE)
     assert verify(tmp_path) == ([], {"ok": 5, "retried": 0, "failed": 0})
 

@@ -217,13 +217,12 @@ def test_the_default_spacing_gives_one_pattern_to_all_dense_microstructures(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vf", [0.55, 0.6])
-def test_dense_composites_have_the_same_shear_modulus_along_the_axes_and_at_45_degrees(vf):
-    """At v_f = 0.6 fibres nearly touch."""
+def test_dense_composites_have_the_same_shear_modulus_along_the_axes_and_at_45_degrees():
+    """At v_f = 0.6, where fibres nearly touch: less dense microstructures have the same pattern."""
     phases = named_phases("glass_epoxy")
     moduli = []
     for seed in range(134):
-        micro = random_microstructure(vf, seed)
+        micro = random_microstructure(0.6, seed)
         C = effective_constants(phases, micro, resolution=4).stiffness_GPa
         moduli.append([C[3, 3], (C[0, 0] + C[1, 1] - 2 * C[0, 1]) / 4])  # G at 0° and at 45°
     along, diagonal = np.mean(moduli, axis=0)
