@@ -47,6 +47,9 @@ class Anchoring(Settings):
         regulariser: Weight prior p0: "low_rank", "probabilistic_pca", "factorised",
             "generalised_normal" or "isotropic", learnt from the pre-trained networks; a given
             density, such as a LowRankGaussian; or "none" to omit the regularisation term.
+            "low_rank" is the sample covariance Σ0, and "probabilistic_pca" Σ0 + τ² I, with τ²
+            chosen on held-out networks. "factorised" and "generalised_normal" have a variance for
+            each weight matrix and bias vector, "isotropic" has one for all weights.
         anchors: ω0: "pretrained" (the pre-trained weights), "sampled" (drawn from the weight
             prior), or weights (K, d).
         initial_weights: "anchors", "random" (as in a vanilla ensemble), or weights (K, d).

@@ -171,9 +171,12 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal,
     and the logarithm has a standard deviation of two. If the formula shows that the field has a
     unit, the data set the median. Otherwise the median is the default. If the formula does not show
-    the unit, the class lists it in `quantities`, a dict from names to kinds. The kinds are
-    "variance" of the output, "length", "period", "slope" (a variance over a squared length),
-    "ratio" and "number". In a tuple each None is open. The search needs the derivatives of k with
+    the unit, the class lists it in `quantities`, a dict from names to kinds. Each kind has a
+    median. For "variance" it is the variance of the output, for "length" the range of each input.
+    For "slope" (a variance over a squared length) it comes from both. It is 1 for "ratio" (a length
+    without unit), 0.3 of the range for "period", and the default for "number". Always list a
+    period, because its search needs more starts. With several inputs a length, slope or ratio that
+    is None becomes a tuple. In a tuple each None is open. The search needs derivatives of k with
     respect to open fields. It uses differences, unless the class has a method `parameter_gradient`.
 
     Examples:

@@ -284,13 +284,12 @@ SENTENCES = {
         "The accuracy is the RMSE against the reference data": [
             "07 seeds",
             "07 rows/chosen/35/rmse .4",
+            "07 cells/chosen/rmse",
         ],
         "Scores are means over": [
             "07 seeds",
-            "07 cells/{chosen,chosen_for_worst}/{rmse,worst}",
             "07 rows/hypercube/{35,50}/rmse - rows/chosen/35/rmse .4",
             "07 rows/chosen/35/rmse - rows/hypercube/100/rmse .4",
-            "07 rows/beta_chosen/5/rmse - rows/beta_hypercube/20/rmse .4",
         ],
     },
     "docs/paths.md": {
