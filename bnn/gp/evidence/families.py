@@ -43,8 +43,6 @@ NOISE_DEVIATION = 2.0
 SMALL_NOISE = 1e-6
 SMALL_DEVIATION = 4.0
 SMALL_ODDS = 3.0  # prior odds of usual to small noise
-NO_NOISE = 1e-12  # variance that stands for no noise at all, relative to that of the output
-NO_NOISE_ODDS = 3.0  # prior odds of usual noise to none
 # Normal hyperpriors around zero.
 WARP_DEVIATION = 1.0
 MIXING_DEVIATION = 0.3
@@ -104,19 +102,12 @@ class NoiseForm:
         basis: b, (N, p), of the unknown part, with p = 0 for constant noise; None if there is no
             unknown part.
         small: Whether the hyperprior of σ² is that of small noise.
-        absent: Whether there is no noise, which is compared with usual noise.
     """
 
     fixed: Array
     relative: Array
     basis: Array | None = None
     small: bool = False
-    absent: bool = False
-
-    @classmethod
-    def none(cls, n_data: int) -> Self:
-        """Return the form of data without noise, as one of the kinds that are compared."""
-        return cls(np.full(n_data, NO_NOISE), np.zeros(n_data), absent=True)
 
     @classmethod
     def of_variances(cls, variances: Array) -> Self:
@@ -386,9 +377,8 @@ class FamilyDensity:
         return -np.inf if root is None else self._evidence(root, eta)[0]
 
     def log_prior(self, eta: Array) -> float:
-        """Return log p(η) up to a constant, which is less by prior odds for small or no noise."""
-        form = self.noise_form
-        of_kind = -np.log(NO_NOISE_ODDS if form.absent else SMALL_ODDS if form.small else 1.0)
+        """Return log p(η) up to a constant, which is less for small noise by its prior odds."""
+        of_kind = -np.log(SMALL_ODDS) if self.noise_form.small else 0.0
         return float(of_kind - 0.5 * (eta - self.centre) ** 2 @ self.precision)
 
     def solved(self, eta: Array) -> Solved:

@@ -246,7 +246,7 @@ def _fit_all(
     ):
         for search in searches:
             search.fit(bar.update)
-        if heavy and not any(search.is_silent for search in searches):
+        if heavy:
             bests = [search.best for search in searches]
             noises = [search.noise for search in searches]
             sizes = None if estimated else [noise.variances for noise in noises]

@@ -61,18 +61,16 @@ def fit_kernel_average(
     effective number of components stays as large as before, or at least eight.
 
     The noise of an output is an average, weighted by the evidence, over constant noise and noise
-    whose logarithm is linear in the inputs. Up to 300 data the constant noise of an RBF is either
-    of usual size or small, as of a deterministic simulator. The medians of its variance are exp(-4)
-    and 1e-6 times that of the output, and usual noise is three times as probable a priori. Up to
-    300 data there may also be no noise at all, under any family. Usual noise is three times as
-    probable a priori. If no noise is more probable than noise of any size given the data, there is
-    none, but rounding errors. The noise of a single output has heavy tails if these are more
-    probable. Constant noise is ten times as probable a priori as input-dependent noise, and
-    Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
-    `StudentNoise`, are then estimated under all components together, with their posterior weights.
-    A `GPRegressor` with default settings takes these factors. If you pass this prior and noise to a
-    GPRegressor, it estimates the factors again, with weights from the evidence. Fewer components
-    may then have a noticeable weight.
+    whose logarithm is linear in the inputs. Up to 300 data the constant noise of
+    an RBF is either of usual size or small, as of a deterministic simulator. The medians of its
+    variance are exp(-4) and 1e-6 times that of the output, and usual noise is three times as
+    probable a priori. The noise of a single output has heavy tails if these are more probable.
+    Constant noise is ten times as probable a priori as input-dependent noise, and Gaussian noise
+    ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
+    then estimated under all components together, with their posterior weights. A `GPRegressor` with
+    default settings takes these factors. If you pass this prior and noise to a GPRegressor, it
+    estimates the factors again, with weights from the evidence. Fewer components may then have a
+    noticeable weight.
 
     If you pass noise, or a kind of noise, it replaces these choices.
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
 from bnn._validation import Array
-from bnn.gp.evidence.families import NO_NOISE, Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.heavy_tails import ODDS, OutputNoise
 from bnn.gp.evidence.hyperpriors import most_probable_of_kernel
 from bnn.gp.evidence.laplace import (
@@ -35,9 +35,6 @@ SPARSE_STARTS = 4
 REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
 NEGLIGIBLE = 0.05  # input-dependent noise of a smaller probability is left out
-# Data without any noise are considered if a family has this variance of the noise or less, relative
-# to that of the output.
-SILENT = 5e-3
 LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
@@ -104,22 +101,9 @@ class OutputSearch:
             self.best = max(self.fits, key=_log_evidence)
             self.noise = OutputNoise(0.0, np.zeros(self._basis.shape[1]), self._noise_variances)
             return
-        likely = _likely(self.fits + self._with_small_noise() + self._without_noise())
-        self.fits = _one_of_each_family(likely)
-        silent = [fit for fit in likely if fit.density.noise_form.absent]
-        noisy = [fit for fit in likely if not fit.density.noise_form.absent]
-        if _joint_evidence(silent) > _joint_evidence(noisy):
-            self.best = max(silent, key=_log_evidence)
-            level = 0.5 * float(np.log(NO_NOISE))
-            variances = self.best.density.noise_form.fixed
-            self.noise = OutputNoise(level, np.zeros(self._basis.shape[1]), variances)
-            return
-        self.best, self.noise = _gaussian_noise(noisy, self._basis, self._kind, self.data.seed)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether the data more probably have no noise at all."""
-        return self.best.density.noise_form.absent
+        both = _likely(self.fits + self._with_small_noise())
+        self.best, self.noise = _gaussian_noise(both, self._basis, self._kind, self.data.seed)
+        self.fits = _one_of_each_family(both)
 
     def _fit_families(self, step: Callable[[], object]) -> list[FamilyFit]:
         """Fit each family, under known variances of the noise or constant noise."""
@@ -166,25 +150,6 @@ class OutputSearch:
             fits.append(approximated(density, most_probable(density, [start, smaller]), seed))
         return fits
 
-    def _without_noise(self) -> list[FamilyFit]:
-        """Return the fits of all families without noise, as of a deterministic simulator, or none.
-
-        There are none if the kind of noise is given, if a part of it is known, above FEW data, or
-        if no family finds noise as small as SILENT.
-        """
-        data = self.data
-        if self._kind not in (None, "gaussian") or len(data.u) > FEW or data.known_variances.any():
-            return []
-        levels = [float(np.exp(fit.eta[fit.density.noise][0])) for fit in self.fits]
-        if min(levels) > SILENT:
-            return []
-        fits = []
-        for fit in self.fits:
-            density = fit.density.with_noise(NoiseForm.none(len(data.u)))
-            starts = [density.start_from(fit.density, fit.eta), density.centre]
-            fits.append(approximated(density, most_probable(density, starts), data.seed))
-        return fits
-
     def fit_again(self) -> None:
         """Fit the likely families again under the noise that was estimated."""
         others = [fit for fit in self.fits if fit.density.family != self.best.density.family]
@@ -225,11 +190,6 @@ def _log_evidence(fit: FamilyFit) -> float:
     return fit.log_evidence
 
 
-def _joint_evidence(fits: Sequence[FamilyFit]) -> float:
-    """Return the logarithm of the sum of the evidences of fits; -inf if there is none."""
-    return float(logsumexp([fit.log_evidence for fit in fits])) if fits else -np.inf
-
-
 def families_for(n_data: int, n_inputs: int) -> list[Family]:
     """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
@@ -258,7 +218,7 @@ def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
 
 
 def _one_of_each_family(fits: list[FamilyFit]) -> list[FamilyFit]:
-    """Return the more probable fit of each family, of those under different kinds of noise."""
+    """Return the more probable fit of each family, of those under usual and under small noise."""
     likelier = {fit.density.family: fit for fit in sorted(fits, key=_log_evidence)}
     return [fit for fit in fits if likelier[fit.density.family] is fit]
 
