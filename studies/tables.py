@@ -28,8 +28,6 @@ SHOWN = [  # methods in the table of the page; all are in the CSV
     for name in (
         "vanilla",
         "low_rank",
-        "proper",
-        "function",
         "function_evidence",
         "exact",
         "exact_evidence",
@@ -39,7 +37,6 @@ SHOWN_SCORES = {  # columns of that table
     0: "method",
     4: "RMSE",
     6: "ELPPD",
-    1: "RMSE, published data",
 }
 
 

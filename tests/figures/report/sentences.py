@@ -76,23 +76,22 @@ SENTENCES = {
     FINDINGS: {
         "Without the correlated regulariser": [
             "= less than 0.001",
-            "05{,@authors} differences_from_published/outd/none/elppd .1",
         ],
         "The published regulariser changes nothing.": [
             "05 rows/outd/low_rank/gradient_in_span/mean %1",
             "05 spans/1000/gradient_in_span/mean %0",
         ],
         "Pre-trained initial weights alone give the full gain in RMSE.": [
-            "05{,@authors} rows/outd/{vanilla,none,low_rank,random_low_rank}/rmse .3",
+            "05{,@authors} rows/outd/{vanilla,none,low_rank}/rmse .3",
         ],
         "If both ensembles use likelihood resampling": [
-            *GAINS_OF_CHOICES,
+            *GAINS_OF_CHOICES[:2],
             "04c draws",
             "04c chosen/outd/anchored/start_random",
         ],
         "The prior mean sets the error": [
             "04c experiments",
-            "04c found/priors/{published,theta_zero,theta_reversed,lengths_double}/rmse .3",
+            "04c found/priors/{published,theta_reversed}/rmse .3",
             "04c found/epochs/vanilla/600/rmse .3",
             "04c found/starts/{mean_alone,spread_alone}/rmse .3",
         ],
@@ -102,55 +101,43 @@ SENTENCES = {
         ],
         "The paper shows no vanilla ensemble in distribution.": [
             "04c draws",
-            "05@authors n_train/{ind25,ind50,ind100}",
-            "04c rows/{ind25,ind50,ind100}/vanilla_bootstrap_bounds/elppd"
+            "04c rows/{ind50,ind100}/vanilla_bootstrap_bounds/elppd"
             " - rows/*/anchored_bootstrap_bounds/elppd .0",
-            "04c rows/{ind25,ind50,ind100}/vanilla_bootstrap_bounds/rmse"
-            " - rows/*/anchored_bootstrap_bounds/rmse .3",
-            "05@authors rows/{ind25,ind50,ind100}/vanilla/elppd - rows/*/low_rank/elppd .0",
+            "04c rows/ind25/vanilla_bootstrap_bounds/rmse"
+            " - rows/ind25/anchored_bootstrap_bounds/rmse .3",
         ],
         "Over 24 datasets anchoring lowers the RMSE": [
             *GAINS_OVER_DATASETS,
-            "04c experiments",
-            "04c found/priors/{inputs_all,published}/rmse .3",
-            "04c found/priors/{inputs_all,published}/elppd .0",
-            "= {0.24,0.16,0.076,0.074}",
+            "= {0.24,0.16}",
         ],
         "Thirty samples score far below the exact posterior": [
-            "05{,@authors} n_members",
             "05{,@authors} rows/outd/sampled/elppd .0",
             "05{,@authors} exact/outd/exact/elppd .0",
         ],
         "With 10 training RVEs a mean-field prior lowers the RMSE": [
             "06 draws",
             "06 rows/ind10/{fitted,by_input}/reference_rmse_fields .3",
-            "06 cells/{10,25,50}",
-            "06 rows/{ind10,ind25,ind50,ind100,outd}/fitted/elppd - rows/*/by_input/elppd .0",
-            "06 rows/{ind10,ind25,ind50,ind100,outd}/by_input/elppd - rows/*/evidence/elppd .0",
+            "06 cells/{10,50}",
+            "06 rows/{ind10,ind50,outd}/fitted/elppd - rows/*/by_input/elppd .0",
+            "06 rows/{ind10,ind50,outd}/by_input/elppd - rows/*/evidence/elppd .0",
         ],
         "One outlier reverses the ranking of the noise models": [
-            "03@authors n/{noise,replicates}",
-            "03@authors scatter_density/{noise,replicates}/{by_input,constant} .2",
+            "03@authors n/noise",
+            "03@authors scatter_density/noise/{by_input,constant} .2",
             "03@authors scatter_density/noise/{by_input,constant}_without_farthest .2",
         ],
         "The vanilla ensemble is overconfident about the mean response": [
             "04c {draws,repeats}",
             "04c rows/outd/{vanilla,anchored}_bootstrap_bounds/reference_coverage .2",
-            "04c rows/outd/{vanilla,anchored}_bootstrap_bounds/spread .3",
         ],
         "The number of networks changes the ELPPD, not the gain": [
             "04c experiments",
-            "04c found/sizes/vanilla/members_{10,30,100}/rmse"
+            "04c found/sizes/vanilla/members_{10,100}/rmse"
             " - found/sizes/anchored/members_*/rmse .3",
         ],
         "With a prior from the marginal likelihood (evidence)": [
-            "05{,@authors} exact/outd/{exact,exact_evidence}/rmse .3",
-            "05{,@authors} rows/outd/{low_rank,function_evidence}/rmse .3",
             "06 rows/outd/{paper,evidence}/rmse .3",
             "04c rows/outd/anchored_bootstrap_bounds/rmse .3",
-        ],
-        "Estimate Σ_noise with correlations": [
-            "05 replicates/strongest_correlations/b_eff_MPa|{nu_eff,p_sigma} .2",
         ],
         "use function-space anchoring": ["05 advice/miscalibration/worse"],
         "A mean-field model needs fewer training RVEs.": [
@@ -158,7 +145,6 @@ SENTENCES = {
         ],
         "comes from the authors' inputs. Six": [
             "04b@rebuilt gains/rmse/all_outputs/gain ±3",
-            "04@authors rows/published/outd_vanilla/rmse - rows/published/outd_anchored/rmse .3",
             "04b gains/rmse/all_outputs/below_printed",
         ],
     },
@@ -251,33 +237,21 @@ SENTENCES = {
     VERDICTS: {
         "Correlations matter more than tails for priors A, B and D": [
             "01 distances/published/C/{low_rank,factorised}/width/mean .2",
-            "01 distances/published/{B,D}/{low_rank,factorised}/covariance/mean .2",
-            "01 distances/published/C/{low_rank,factorised}/covariance/mean .1",
         ],
-        "Three of nine comparisons differ.": [
-            "02 rows/anchored 0.1/drift ±2",
-            "02 rows/exact 0.1/drift/mean .2",
-        ],
+        "Three of nine comparisons differ.": [],
         "Four of six claims are met with the paper's code": [],
         "Over 24 datasets the mutual information of b_m": [
             "03 table_2/value/{b_eff_MPa,c_eff}/b_m_MPa ±2",
         ],
         "Two of 19 comparisons differ.": [
             "04@authors rows/published/prior/elppd ±0",
-            "04b rows/published/prior/elppd/mean .0",
         ],
         "Anchoring raises the RMSE of c_eff": [
             "04b improvement/rmse/E_eff_GPa - improvement/rmse/b_eff_MPa .2",
-            "= {0.153,0.118}",
         ],
         "The paper's miscalibration falls with more training RVEs. Ours does not": [],
         "The vanilla ensemble is overconfident": [
             "04b rows/published/outd_anchored/coverage ±3",
-            "04c rows/outd/anchored_bootstrap_bounds/coverage ±3",
-        ],
-        "The RMSE of the vanilla ensemble out of distribution": [
-            "04b rows/published/outd_vanilla/rmse/mean .3",
-            "05 rows/outd/vanilla/rmse/mean .3",
         ],
     },
     "docs/active_learning.md": {

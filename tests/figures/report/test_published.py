@@ -168,8 +168,4 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
         ]
         positive.append(np.transpose(information) > 0)
     assert max(int((information == used).all(axis=0).sum()) for information in positive) == 2
-    shares = [np.mean([information[where] for information in positive]) for where in (used, ~used)]
-    first = "{:.0f} % of the inputs in the paper's subsets have positive information"
-    words = f"{first}, but also {{:.0f}} % of the others"
-    begin = "Over 24 datasets the mutual information of b_m"
-    quoted(VERDICTS, begin, words.format(*(100 * share for share in shares)))
+    quoted(VERDICTS, "Over 24 datasets the mutual information of b_m", "2 of 5")
