@@ -145,7 +145,7 @@ def _places(ranks: Sequence[Mapping[str, float]], name: str) -> list[str]:
 
 
 def kinds(board: Board) -> str:
-    """Return the table of verdicts by kind of problem and of rival, for all judged scores.
+    """Return verdicts by kind of problem and of rival, for all judged scores, as CSV.
 
     The scores are log-likelihood, CRPS and RMSE. Holm's procedure treats all comparisons with
     libraries as one family, and all comparisons with published scores as another.
@@ -171,7 +171,8 @@ def kinds(board: Board) -> str:
         [group, *(str(words.count(word)) for word in columns)]
         for group, words in sorted(words_of.items())
     ]
-    return markdown(["compared with", *columns[:-1], "no verdict"], body)
+    header = [column.replace(", Holm", "_by_holm") for column in columns[:-1]]
+    return comma_separated(["compared_with", *header, "no_verdict"], body)
 
 
 def _is_compared(rival: Rival) -> bool:
@@ -314,7 +315,7 @@ def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | No
 
 
 # Name of a place in a page → function that returns its table
-BLOCKS = {"scoreboard": standing, "scoreboard-kinds": kinds, "peers": score_table}
+BLOCKS = {"scoreboard": standing, "peers": score_table}
 
 
 def all_scores(board: Board) -> str:
@@ -421,6 +422,7 @@ FILES = {
     "tables/benchmarks.csv": all_scores,
     "tables/benchmarks_strongest.csv": strongest,
     "tables/benchmarks_noise.csv": noise_table,
+    "tables/benchmarks_kinds.csv": kinds,
 }
 
 
