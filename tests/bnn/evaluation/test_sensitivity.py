@@ -82,7 +82,7 @@ FUNCTIONS = {
     "g-function": (sobol_g, exact_g()),
     "product": (lambda X: np.prod(X, axis=1), exact_product()),
 }
-ERRORS = {32: 1.0, 256: 0.28, 1024: 0.08, 4096: 0.02}  # the largest errors in docs/bnn.md
+ERRORS = {32: 1.0, 256: 0.28, 1024: 0.08, 4096: 0.02}  # as in the docstring
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
