@@ -133,7 +133,14 @@ def path_design(
 ) -> Design:
     """Make a design of RVEs with strain paths.
 
-    Inputs are uniform over the bounds of the paper. Each input has a separate path.
+    Inputs are uniform over the bounds of the paper. Each input has a separate path of 100
+    increments. Sets whose names begin with "reference" are for tests.
+
+    Random paths are three independent Gaussian processes of the time from 0 to 1, zero at the
+    start, with an RBF kernel of length 0.15. The shears (ε_xx − ε_yy) / 2 and ε_xy have a standard
+    deviation of 0.02, the dilatation ε_xx + ε_yy of 0.004. Cycles have these sizes: 20 increments
+    in a random direction, 40 to the opposite point, and 40 back. In tension, strains yy and xy are
+    free, and a file of the set has their means.
 
     Args:
         name: Key of PATH_SETS.

@@ -1,7 +1,7 @@
 """The tables of the guides in Markdown, every score as CSV, and the pages that show them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -109,43 +109,36 @@ def shared(board: Board) -> list[str]:
 
 
 def standing(board: Board) -> str:
-    """Return the table of how often ours has the larger log-likelihood, by library, with two ranks.
+    """Return the table of how often ours has the larger log-likelihood, by library, with ranks.
 
-    The first mean rank is over all public problems, for estimators with results on all of them. The
-    second is over the problems for which all libraries have results. Published scores are only in
-    the table by kind and in the CSV file.
+    The mean rank is over the problems for which all libraries have results. Published scores are
+    only in the CSV files.
     """
     if not board.problems:
         return "Nothing has been run."
     repeated = [name for name in board.problems if name.partition("/")[2] != HOLDOUT]
-    every, common = (public_pairs(board), shared(board))
-    ranks = [board.ranks(names) for names in (every, common)]
+    common = shared(board)
+    ranks = board.ranks(common)
     rivals = {rival: None for problem in repeated for rival in board.rivals(problem)}
     body = []
     for rival in rivals:
         if rival.peer and _is_compared(rival):
             late = sum(board.is_late(name, rival.peer) for name in repeated)
-            places = _places(ranks, rival.name)
+            place = digits(ranks.get(rival.name, np.nan), 1)
             *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
             open_ = str(int(undecided) + late)
-            body.append([named(rival), *counts, open_, *places, _median_seconds(board, rival)])
+            body.append([named(rival), *counts, open_, place, _median_seconds(board, rival)])
     reference = OURS[DATA]
     ours = Rival(reference.name, reference.label, DATA, reference)
-    places = _places(ranks, reference.name)
-    body.append([f"**{reference.label}**", *["–"] * 4, *places, _median_seconds(board, ours)])
-    places = [f"mean rank, {len(names)} sets" for names in (every, common)]
-    header = ["compared with", *WORDS[:3], "no verdict", *places, "fit [s]"]
+    place = digits(ranks.get(reference.name, np.nan), 1)
+    body.append([f"**{reference.label}**", *["–"] * 4, place, _median_seconds(board, ours)])
+    header = ["compared with", *WORDS[:3], "no verdict", "mean rank", "fit [s]"]
     names = "; ".join(heading(name) for name in common)
     return f"{markdown(header, body)}\n\nAll libraries with a rank ran on {names or 'no set'}."
 
 
-def _places(ranks: Sequence[Mapping[str, float]], name: str) -> list[str]:
-    """Format the mean ranks of an estimator; a dash for a missing rank."""
-    return [digits(rank.get(name, np.nan), 1) for rank in ranks]
-
-
 def kinds(board: Board) -> str:
-    """Return the table of verdicts by kind of problem and of rival, for all judged scores.
+    """Return verdicts by kind of problem and of rival, for all judged scores, as CSV.
 
     The scores are log-likelihood, CRPS and RMSE. Holm's procedure treats all comparisons with
     libraries as one family, and all comparisons with published scores as another.
@@ -171,7 +164,8 @@ def kinds(board: Board) -> str:
         [group, *(str(words.count(word)) for word in columns)]
         for group, words in sorted(words_of.items())
     ]
-    return markdown(["compared with", *columns[:-1], "no verdict"], body)
+    header = [column.replace(", Holm", "_by_holm") for column in columns[:-1]]
+    return comma_separated(["compared_with", *header, "no_verdict"], body)
 
 
 def _is_compared(rival: Rival) -> bool:
@@ -314,7 +308,7 @@ def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | No
 
 
 # Name of a place in a page → function that returns its table
-BLOCKS = {"scoreboard": standing, "scoreboard-kinds": kinds, "peers": score_table}
+BLOCKS = {"scoreboard": standing, "peers": score_table}
 
 
 def all_scores(board: Board) -> str:
@@ -421,6 +415,7 @@ FILES = {
     "tables/benchmarks.csv": all_scores,
     "tables/benchmarks_strongest.csv": strongest,
     "tables/benchmarks_noise.csv": noise_table,
+    "tables/benchmarks_kinds.csv": kinds,
 }
 
 
