@@ -45,7 +45,6 @@ HOW = {
     "--increments 40 --out one": SMALL,
     "python -m prior_study --out study.npz": f"{STUDY} --priors A",
     "python -m prior_study --out proper.npz --optimiser proper": STUDY,
-    "python -m prior_study --out quick.npz --priors A D --members 20 --epochs-scale 0.2": STUDY,
 }
 MENTIONED = (
     r"(?<![\w./-])(?:[\w.-]+/)*[\w-]+\.(?:py|md|ipynb|sh)\b",

@@ -61,7 +61,7 @@ SENTENCES = {
             "04c rows/outd/vanilla_{bootstrap_data,likelihood_data,tuned}/rmse"
             " - rows/outd/anchored_*/rmse m3",
         ],
-        "RMSEs are for outputs scaled to": ["04c draws"],
+        "RMSEs of outputs scaled to": ["04c draws"],
     },
     ABSTRACT: {
         "anchored ensembling": [
