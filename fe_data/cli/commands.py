@@ -332,12 +332,7 @@ def strengths(
 
     with terminated_like_interrupted():
         samples, table = write_strengths(context.meta["shared"], strength, replicates, out)
-    unreached = [
-        f"{sample.loading}, seed {sample.seed}: {sample.reason}"
-        for sample in samples
-        if not sample.is_reached
-    ]
-    return report(table, unreached, out)
+    return report(table, samples, out)
 
 
 @app.command(cls=CommandWithSampling)
@@ -354,12 +349,7 @@ def envelope(
 
     with terminated_like_interrupted():
         samples, table = write_envelope(context.meta["shared"], points, replicates, out)
-    unreached = [
-        f"{sample.angle_deg:g} degrees, seed {sample.seed}: {sample.reason}"
-        for sample in samples
-        if not sample.is_reached
-    ]
-    return report(table, unreached, out)
+    return report(table, samples, out)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
@@ -12,6 +12,9 @@ from fe_data.cli.hints import say_units
 from fe_data.cli.messages import INCOMPLETE, OK, say, show
 from fe_data.cli.options import CommandWithOptions, Integer
 from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
+
+if TYPE_CHECKING:
+    from fe_data.composite.strengths import EnvelopePoint, SampledStrength
 
 _MOST = 100_000  # microstructures
 T = TypeVar("T")
@@ -103,20 +106,23 @@ class CommandWithSampling(CommandWithOptions):
     shared = staticmethod(sampling)
 
 
-def report(table: str, unreached: Sequence[str], out: object) -> int:
+def report(
+    table: str, samples: "Sequence[SampledStrength] | Sequence[EnvelopePoint]", out: object
+) -> int:
     """Print a table, why some microstructures did not break, and what was written.
 
     Args:
         table: Statistics.
-        unreached: A sentence for each microstructure that did not break.
+        samples: Results of all microstructures.
         out: Written file or folder; None if nothing was written.
 
     Returns:
         The exit code.
     """
     show(table)
-    for sentence in unreached:
-        say(sentence, OK)
+    unreached = [sample for sample in samples if not sample.is_reached]
+    for sample in unreached:
+        say(f"{sample.case}: {sample.reason}", OK)
     if out is not None:
         show(f"wrote {out}")
     return INCOMPLETE if unreached else OK

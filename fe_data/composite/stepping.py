@@ -320,7 +320,7 @@ class IncrementalCell(IncrementalProblem):
         return dict(self.cell.system.counts)
 
     def not_elliptic(self) -> dict[str, float]:
-        """Shares of the phases that have lost ellipticity at the last equilibrium, by name."""
+        """Return shares of phases that have lost ellipticity at the last equilibrium, by name."""
         from fe_data.composite.ellipticity import is_elliptic
 
         at = self.state

@@ -40,6 +40,11 @@ class SampledStrength(Short):
         """Whether the strength was found."""
         return self.strength is not None and self.strength.is_reached
 
+    @property
+    def case(self) -> str:
+        """Loading and seed, for messages."""
+        return f"{self.loading}, seed {self.seed}"
+
 
 def sample_strength(
     phases: Phases, name: str, vf: float, seed: int, settings: Settings, drop: float = DROP
@@ -113,6 +118,11 @@ class EnvelopePoint(Short):
     shear_MPa: float
     is_reached: bool
     reason: str
+
+    @property
+    def case(self) -> str:
+        """Direction and seed, for messages."""
+        return f"{self.angle_deg:g} degrees, seed {self.seed}"
 
 
 def _sample(
