@@ -1,6 +1,8 @@
 """Few runs of a deterministic simulator, beside scikit-learn's Gaussian process."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 import bnn
 
+ROOT = Path(__file__).parents[4]
 SEEDS = range(12)
 
 
@@ -59,6 +62,10 @@ def test_without_noise_twenty_runs_are_predicted_as_well_as_by_scikit_learn():
     assert coverages[0].mean() > 0.93
     assert coverages[1].mean() > 0.93
     assert 0.0 < (default - without).mean() < 1.0
+    page = (ROOT / "docs/explanation_gp.md").read_text(encoding="utf-8")
+    quoted = re.search(r"log-density per test point from ([\d.]+) to ([\d.]+) nats", page)
+    expected = [float(number) for number in quoted.groups()]
+    np.testing.assert_allclose([-default.mean(), -without.mean()], expected, atol=0.02)
 
 
 @pytest.mark.slow
