@@ -100,10 +100,7 @@ def create_domain(mesh: Mesh, element: str) -> Domain:
     triangles = _flat(dofmap).reshape(-1, 6)
     position = np.empty(len(nodes), dtype=np.int64)
     position[nodes] = np.arange(len(nodes))
-    image_of = position[mesh.image_of[nodes]]
-    while not np.array_equal(image_of, image_of[image_of]):  # a corner is an image of an image
-        image_of = image_of[image_of]
-    masters, merged = np.unique(image_of, return_inverse=True)
+    masters, merged = np.unique(position[mesh.roots()[nodes]], return_inverse=True)
     interfaces = position[mesh.interfaces]
     whole = points, triangles, material, merged, len(masters), element, domain
     return Domain(*whole, interfaces=interfaces)

@@ -6,10 +6,7 @@ outlines become elements of zero thickness with six nodes.
 
 import numpy as np
 
-from fe_data.geometry.mesh import Mesh
-
-# Sides of a triangle with its interior on the left: start, end, and the node between them.
-_SIDES = np.array([[0, 1, 5], [1, 2, 3], [2, 0, 4]])
+from fe_data.geometry.mesh import SIDES, Mesh
 
 
 def cut_outlines(mesh: Mesh, n_fibres: int) -> Mesh:
@@ -31,14 +28,8 @@ def cut_outlines(mesh: Mesh, n_fibres: int) -> Mesh:
     True
     """
     in_fibre = (mesh.material >= 0) & (mesh.material < n_fibres)
-    root = mesh.image_of
-    while not np.array_equal(root, root[root]):  # a corner is an image of an image
-        root = root[root]
-    # All periodic images of a node are cut, or none of them.
-    inside, outside = np.zeros((2, len(root)), dtype=bool)
-    inside[root[mesh.triangles[in_fibre]]] = True
-    outside[root[mesh.triangles[~in_fibre]]] = True
-    on_outline = (inside & outside)[root]
+    root = mesh.roots()
+    on_outline = mesh.on_outlines(in_fibre)
     of_fibre = np.unique(mesh.triangles[in_fibre])
     copied = of_fibre[on_outline[of_fibre]]
     copy = np.arange(len(root))
@@ -46,7 +37,7 @@ def cut_outlines(mesh: Mesh, n_fibres: int) -> Mesh:
     triangles = np.where(in_fibre[:, None], copy[mesh.triangles], mesh.triangles)
     present = np.zeros(len(root), dtype=bool)
     present[mesh.triangles[~in_fibre]] = True
-    sides = mesh.triangles[in_fibre][:, _SIDES].reshape(-1, 3)
+    sides = mesh.triangles[in_fibre][:, SIDES].reshape(-1, 3)
     # The node in the middle of a side belongs to two triangles only.
     sides = sides[on_outline[sides[:, 2]] & present[sides[:, 2]]]
     # Periodic images have the same key. Nodes without a triangle are left out.

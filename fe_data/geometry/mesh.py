@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, pair_keys
+from fe_data.arrays import Booleans, Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import IMAGES, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
@@ -31,6 +31,8 @@ _SIX_NODES = 9  # gmsh's number of quadratic triangles
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 # Our mid-side nodes 3, 4, 5 are opposite to vertices 0, 1, 2. Other programs begin after vertex 0.
 OTHER_ORDER = [0, 1, 2, 5, 3, 4]
+# Sides of a triangle with its interior on the left: start, end, and the node between them.
+SIDES = np.array([[0, 1, 5], [1, 2, 3], [2, 0, 4]])
 
 
 def not_cut() -> Ints:
@@ -49,6 +51,24 @@ class Mesh(Short):
     # (k, 6) nodes of cut outlines: the start, the end and the middle of a side of a triangle of a
     # fibre, which lies on the left, then the nodes that face them
     interfaces: Ints = field(default_factory=not_cut)
+
+    def roots(self) -> Ints:
+        """Return the node (n,) of which each node is an image; a corner is an image of an image."""
+        root = self.image_of
+        while not np.array_equal(root, root[root]):
+            root = root[root]
+        return root
+
+    def on_outlines(self, inside: Booleans) -> Booleans:
+        """Return which nodes (n,) lie between the triangles `inside` (m,) and the others.
+
+        All periodic images of a node do, or none of them.
+        """
+        root = self.roots()
+        of_inside, of_others = np.zeros((2, len(root)), dtype=bool)
+        of_inside[root[self.triangles[inside]]] = True
+        of_others[root[self.triangles[~inside]]] = True
+        return np.asarray((of_inside & of_others)[root])
 
 
 def generate_mesh(outline: Outline) -> Mesh:
@@ -78,9 +98,7 @@ def _mesh(outline: Outline) -> Mesh:
     """Mesh the RVE; a MeshError without advice if it cannot be meshed."""
     points, triangles, material = _fill(outline)
     points, triangles = _quadratic(points, triangles, outline)
-    smallest = smallest_jacobian(points[triangles])
-    if smallest <= 0:
-        raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
+    require_not_inverted(points[triangles])
     points, image_of = _match_edges(points, outline.micro.height)
     return Mesh(points, triangles, material, image_of)
 
@@ -368,8 +386,15 @@ def export_mesh(
         gmsh.write(str(path))
 
 
+def require_not_inverted(nodes: Floats) -> None:
+    """Raise a MeshError if a quadratic triangle with nodes (m, 6, 2) may be inverted."""
+    smallest = smallest_jacobian(nodes)
+    if smallest <= 0:
+        raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
+
+
 def smallest_jacobian(nodes: Floats) -> float:
-    """Lower bound of the Jacobian over quadratic triangles.
+    """Return a lower bound of the Jacobian over quadratic triangles.
 
     Args:
         nodes: (m, 6, 2) positions of the nodes.
@@ -384,6 +409,12 @@ def smallest_jacobian(nodes: Floats) -> float:
     >>> smallest_jacobian(np.array([corners + middles]))
     1.0
     """
+    smallest, mean = jacobians(nodes)
+    return float(smallest.min() / mean.mean())
+
+
+def jacobians(nodes: Floats) -> tuple[Floats, Floats]:
+    """Return a lower bound (m,) and the mean (m,) of the Jacobian of triangles (m, 6, 2)."""
     # The Jacobian is a quadratic polynomial. Its smallest Bernstein coefficient is a lower bound.
     s, t = np.array([[0, 1, 0, 0.5, 0, 0.5], [0, 0, 1, 0.5, 0.5, 0]])  # vertices, middles of sides
     u = 1 - s - t
@@ -397,7 +428,7 @@ def smallest_jacobian(nodes: Floats) -> float:
     v = value[:, :3]
     middle = value[:, 3:]
     coefficient = 2 * middle - (v.sum(axis=1, keepdims=True) - v) / 2
-    return float(min(v.min(), coefficient.min()) / value.mean())
+    return np.minimum(v, coefficient).min(axis=1), value.mean(axis=1)
 
 
 def _match_edges(points: Floats, height: float) -> tuple[Floats, Ints]:
