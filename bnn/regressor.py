@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bnn._constant_data import ConstantInputWarning, warn_of_rounding
 from bnn._missing import check_present, missing_outputs, where_present
-from bnn._text import described
 from bnn._validation import (
     Array,
     as_columns,
@@ -35,6 +34,7 @@ from bnn._validation import (
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
+from safe_files.text import described
 
 SAME_VALUE = 1e-9  # relative difference up to which two values count as equal
 

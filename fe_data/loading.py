@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, number, objects, short
+from fe_data.arrays import Floats, Ints, number, objects
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import in_percent, require_between, require_integer
+from safe_files.text import Short
 
 AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this order
 # Components of a general loading and of all tensors, in this order; in plane strain the first four.
@@ -27,7 +28,6 @@ _LARGEST_ANGLE = 180.0  # deg
 Vertex = tuple[float | None, ...]
 
 
-@short
 class Segment(NamedTuple):
     """Straight segment of a path, which ends at a vertex."""
 

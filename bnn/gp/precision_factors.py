@@ -7,13 +7,13 @@ from typing import NamedTuple, NoReturn, Self
 import numpy as np
 from tqdm import tqdm
 
-from bnn._progress import progress_bar, titled
 from bnn._validation import Array
 from bnn.gp.conditioning import resolved
 from bnn.gp.mixture import TINY, Posterior, Prior, components_of, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from bnn.noise.student import bound, likely_freedom, precision_factors
+from safe_files.progress import progress_bar, titled
 
 ITERATIONS = 200  # most updates of the precision factors
 TOLERANCE = 1e-4  # change of a precision factor at which the updates end

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._text import Short
 from bnn._validation import LARGEST, Array, Ints, as_array, as_columns, as_finite
 from bnn.noise.given import Covariance, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import Noise
 from bnn.noise.student import StudentNoise
 from bnn.storage import storable
+from safe_files.text import Short
 
 TAILS_ALONE = "heavy tails cannot be estimated if noise_std or sample_weight is given"
 SMALLEST = 1.0 / LARGEST  # least standard deviation or weight

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, integers, numbers
+from fe_data.arrays import Floats, integers, numbers
 from fe_data.composite.phases import Phases
 from fe_data.dataset.inputs_file import (
     columns_of_fields,
@@ -33,6 +33,7 @@ from fe_data.settings import (
     require_integer,
     require_kind,
 )
+from safe_files.text import Short
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000

@@ -17,8 +17,8 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
-from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.progress import counted
 from safe_files.writing import replacing, require_own
 
 ENDING = ".xdmf"
@@ -89,7 +89,7 @@ def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterat
         steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
     cells = "Triangle_6", d.triangles[:, OTHER_ORDER]
     material = {"material": d.material}
-    values = (_values(rve, step) for step in shown(steps, "fields", "step", len(steps)))
+    values = (_values(rve, step) for step in counted(steps, "fields", "step"))
     with _replacing_series(path, cells, d.points, material, values):
         yield
 

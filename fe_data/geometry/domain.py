@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
 from fe_data.geometry.mesh import Mesh, not_cut
 from safe_files.locking import lock
+from safe_files.text import Short
 
 # Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
 # import also parses sys.argv, which fails if an argument cannot be encoded in the locale, such as a

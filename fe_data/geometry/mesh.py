@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, pair_keys
+from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import IMAGES, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 from fe_data.schema import BOUNDS
+from safe_files.text import Short
 
 try:
     import gmsh

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Short, number, numbers
+from fe_data.arrays import Booleans, Floats, number, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.geometry.packing import (
     Distance,
@@ -31,6 +31,7 @@ from fe_data.settings import (
     require_kind,
 )
 from fe_data.settings.radii import RADII_LAWS, RadiiName
+from safe_files.text import Short
 
 # Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
 # one standard deviation above the mean every sixth sequence places all n fibres.

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Booleans, Floats, Short, numbers
+from fe_data.arrays import Booleans, Floats, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.schema import BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_between, require_c, require_kind
+from safe_files.text import Short
 
 # p_sigma follows from the root mean square of the fibre stress by three numbers: reference medium,
 # factor on `p_sigma_threshold_MPa`, and standard deviation of the logarithm of the stress. They are

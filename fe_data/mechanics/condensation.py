@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, assemble_tangent
 from fe_data.mechanics.elements import Elements
 from fe_data.mechanics.properties import Moduli
+from safe_files.text import Short
 
 _UPPER = np.triu_indices(12)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Ints, short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain, create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
@@ -24,7 +24,6 @@ from fe_data.geometry.outline import MATRIX
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 
 
-@short
 class Elements(NamedTuple):
     """Integration data of m elements with q points and r volumetric modes."""
 

@@ -15,7 +15,7 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -25,6 +25,7 @@ from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.symbolic import place_of
+from safe_files.text import Short
 
 
 class State(Short):

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Ints, Short, numbers
+from fe_data.arrays import Floats, Ints, numbers
 from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.phases import Phases, require_no_phases
@@ -48,6 +48,7 @@ from fe_data.settings import (
     require_between,
     require_kind,
 )
+from safe_files.text import Short
 
 _NONE_FREE: Ints = np.empty(0, int)
 _SHORTEST = 1e-12  # duration of a step [s]
@@ -417,7 +418,7 @@ def _identity(
     if phases is None:
         assert isinstance(inputs, Inputs)
         *constants, hardening = PaperPhases.of(inputs, settings)
-        described: Any = [*constants, repr(hardening)]
+        described: Any = [*constants, hardening if isinstance(hardening, str) else vars(hardening)]
     else:
         moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
         described = [phases.sha256, fibres.phases, moduli]

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Short, short
+from fe_data.arrays import Floats
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
@@ -28,11 +28,11 @@ from fe_data.incremental_problem import Averages, PlaneStrainProblem, Residual
 from fe_data.loading import Segment
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
+from safe_files.text import Short
 
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
-@short
 class State(NamedTuple):
     """History and stresses of an equilibrium."""
 

@@ -3,7 +3,8 @@
 import numpy as np
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
+from safe_files.text import Short
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
 # With these options CHOLMOD rejects an indefinite matrix. By default it factorises a small matrix

@@ -12,12 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import depth_first_order
 
-from fe_data.arrays import Floats, Ints, short
+from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.dissection import nested_dissection
 
 
-@short
 class Elimination(NamedTuple):
     """The nf fronts of a sparsity pattern with n unknowns, in the order of elimination."""
 

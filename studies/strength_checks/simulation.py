@@ -19,7 +19,7 @@ from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.rve import solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.progress import shown
+from safe_files.progress import counted
 from studies.results import Format, Result, Results, is_count, is_text
 
 DEBONDING = "glass_epoxy_debonding"
@@ -199,5 +199,5 @@ def simulate(
         missing = [case for case in cases(checks) if case.key not in results.by_key][:most]
         solve = (joblib.delayed(Case.solve)(case) for case in missing)
         rows = joblib.Parallel(jobs, return_as="generator")(solve)
-        for row in shown(rows, "strengths", "RVE", len(missing)):
+        for row in counted(rows, "strengths", "RVE", len(missing)):
             results.add(row)

@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 from fe_data import Phases, Settings, named_phases
 from fe_data.composite.strengths import sample_strength
-from fe_data.progress import shown
+from safe_files.progress import counted
 from studies.results import Format, Result, Results, is_count, is_text
 
 MATERIAL = "glass_epoxy_debonding"
@@ -123,5 +123,5 @@ def simulate(path: Path, jobs: int = 1, most: int | None = None) -> None:
         missing = [case for case in cases() if case.key not in results.by_key][:most]
         solve = (joblib.delayed(Case.solve)(case) for case in missing)
         rows = joblib.Parallel(jobs, return_as="generator")(solve)
-        for row in shown(rows, "strengths", "RVE", len(missing)):
+        for row in counted(rows, "strengths", "RVE", len(missing)):
             results.add(row)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bnn._progress import progress_bar, titled
 from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family
@@ -51,6 +50,7 @@ from bnn.noise.known import (
     is_whole,
     kept_noise,
 )
+from safe_files.progress import progress_bar, titled
 
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
 KINDS = ("constant", "heteroscedastic", "student_t")
