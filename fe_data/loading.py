@@ -170,7 +170,7 @@ class Loading(Short):
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Attributes by name, for a file; temperature, time and angles only if they are given."""
+        """Return attributes by name, for a file; without temperature, time and angles if None."""
         values = dataclasses.asdict(self)
         return {k: v for k, v in values.items() if k not in _ONLY_SOME or v is not None}
 

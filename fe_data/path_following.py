@@ -379,7 +379,7 @@ def _explanation(averages: Averages, segment: Segment, limit: str) -> str:
 
 
 def _named(tensor: Floats) -> str:
-    """Components of a tensor with their names; zero if they are small compared with the largest."""
+    """Name the components of a tensor; those that are small compared with the largest are zero."""
     least = _NEGLIGIBLE * np.abs(tensor).max()
     values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
     return ", ".join(f"{axes} {value:.4g}" for axes, value in zip(ALL_AXES, values, strict=False))

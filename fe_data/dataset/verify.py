@@ -95,7 +95,7 @@ def _as_older(path: Path, expected: str) -> str:
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
-    """Problem of a file, or an empty string; rows of samples in `unread` are not compared."""
+    """Return the problem of a file, or an empty text; rows of samples in `unread` are ignored."""
     most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
         text = read_file(path, most).decode()

@@ -65,7 +65,7 @@ def quadrature(degree: int) -> tuple[Floats, Floats]:
 
 
 def quadratic_gradients(points: Floats) -> Floats:
-    """Derivatives (2, q, 6) of quadratic shape functions at points of the reference triangle."""
+    """Return derivatives (2, q, 6) of quadratic shape functions in the reference triangle."""
     return np.asarray(_basix.create_element(*_P2).tabulate(1, points)[1:, :, :, 0])
 
 
@@ -130,7 +130,7 @@ def _flat(dofmap: Any) -> Ints:
 
 
 def dofs(space: Any) -> Ints:
-    """Dofs (m, k) of each triangle; all components of a vector or tensor count as one dof."""
+    """Return dofs (m, k) of each triangle; all components of a tensor count as one dof."""
     return _flat(space.dofmap.list).reshape(space.mesh.topology.index_map(2).size_local, -1)
 
 

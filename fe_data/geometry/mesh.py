@@ -154,7 +154,7 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
 
 
 def _faces(outline: Outline) -> dict[int, list[list[int]]]:
-    """Closed loops around each material, of segment numbers, negative for a reversed segment."""
+    """Return closed loops around each material, of segment numbers, negative if reversed."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     segments = np.concatenate([outline.arcs, outline.edges]).tolist()
     left = [*outline.left.tolist(), *outline.edge_material()]
@@ -370,7 +370,7 @@ def export_mesh(
 
 
 def smallest_jacobian(nodes: Floats) -> float:
-    """Lower bound of the Jacobian over quadratic triangles.
+    """Return a lower bound of the Jacobian over quadratic triangles.
 
     Args:
         nodes: (m, 6, 2) positions of the nodes.

@@ -419,7 +419,7 @@ def _radii_and_distances(
     law: RadiiName,
     cov: float,
 ) -> tuple[Floats, Distance]:
-    """Radii (n,), largest first, and least distances (n, n), or one distance for equal fibres."""
+    """Return radii (n,), largest first, and least distances (n, n), one if fibres are equal."""
     if law == "equal":
         radius = math.sqrt(vf / (n * math.pi))
         return np.full(n, radius), 2 * radius * min_spacing
@@ -478,7 +478,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
 
 
 def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:
-    """Middle and half width of the eight widest gaps between points on a circle of length 1."""
+    """Return middle and half width of the eight widest gaps of points on a circle of length 1."""
     tangents = np.sort(tangents)
     gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
     widest = np.argsort(-gaps, kind="stable")[:8]

@@ -62,7 +62,7 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
 
 
 def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Ints]:
-    """Dofs (n,) of a fibre, interior first, and the indices (m, 12) of element dofs in them."""
+    """Return dofs (n,) of a fibre, interior first, and indices (m, 12) of element dofs in them."""
     dofs, place = np.unique(elements.dofs, return_inverse=True)
     order = np.argsort(on_outline[dofs], kind="stable")
     local = np.argsort(order).astype(np.int32)[place].reshape(elements.dofs.shape)
@@ -70,7 +70,7 @@ def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Int
 
 
 def _elastic_matrix(elements: Elements, n: int, material: Moduli) -> BorderedMatrix:
-    """Stiffness of elastic elements with n dofs, as the upper triangle of a dense matrix (n n,)."""
+    """Return the stiffness of elastic elements, as the upper triangle of a dense matrix (n n,)."""
     rows = elements.dofs[:, _UPPER[0]]
     columns = elements.dofs[:, _UPPER[1]]
     # An entry above the diagonal of an element matrix may be below the diagonal of the whole.

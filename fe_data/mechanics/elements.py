@@ -136,7 +136,7 @@ def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
 
 
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
-    """Values (m, q, count) at the points of functions 1, s, t, orthonormal over each element."""
+    """Return values (m, q, count) at points of functions 1, s, t, orthonormal in each element."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
     # G = ∫ ψ ψᵀ dV = L Lᵀ,   φ = L⁻¹ ψ   (Gram-Schmidt)
     gram = np.tensordot(weights, raw[:, :, None] * raw[:, None], 1)

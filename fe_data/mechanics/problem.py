@@ -90,7 +90,7 @@ class RVEProblem(Short):
         self.force_scale = self._nodal_force_of_unit_stress()
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
-        """Sparsity pattern of the tangent: each element of the matrix, and each outline, is dense.
+        """Return the pattern of the tangent: elements of the matrix, and outlines, are dense.
 
         Returns:
             `indptr` and `indices` of the upper triangle (CSR).
@@ -145,7 +145,7 @@ class RVEProblem(Short):
         constant.macro[:2, :2] += self._stiffness
 
     def _nodal_force_of_unit_stress(self) -> float:
-        """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
+        """Return the norm of the nodal forces of elements under unit stress, to scale residuals."""
         unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         return float(np.linalg.norm(size))
@@ -235,7 +235,7 @@ class RVEProblem(Short):
         }
 
     def fluctuation(self, x: Floats) -> Floats:
-        """Periodic fluctuation u in all dofs (n_dofs,), including the interiors of the fibres."""
+        """Return the periodic fluctuation u in all dofs (n_dofs,), also inside fibres."""
         u = np.zeros(self.n_dofs)
         u[self.active] = x[: self.n]
         macro_strain = x[self.n :]

@@ -100,7 +100,7 @@ class CompiledSolver(Solver):
         return IncrementalRVE(self.problem)
 
     def fields_at(self, x: Floats, state: State) -> Fields:
-        """Stress and plastic strain from unknowns (n + 3,) and the history at the same time."""
+        """Return stress and plastic strain from unknowns (n + 3,) and the history."""
         problem = self.problem
         u = problem.fluctuation(x)
         macro_strain = x[problem.n :]

@@ -79,7 +79,7 @@ class _Fast(IncrementalRVE):
             _, self._changes = self._differentiate(du, t * np.eye(3))
 
     def _differentiate(self, du: Floats, d_mean: Floats) -> tuple[Floats, Changes]:
-        """Changes of stress and history in the last step, for columns of changed unknowns."""
+        """Return changes of stress and history in the last step for columns of changed unknowns."""
         matrix = self.problem.matrix
         end, start = self.state.old, self.state.new  # `State.accept` has exchanged them
         changes = self._changes
@@ -143,7 +143,7 @@ class _General(stepping.IncrementalCell):
     def _differentiate(
         self, dx: Floats, before: stepping.State
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
-        """Changes of stresses and variables in the last step, for columns of changed unknowns."""
+        """Return changes of stresses and variables in the last step for changed unknowns."""
         stresses = {}
         variables = {}
         dt = self.state.time - before.time

@@ -106,7 +106,7 @@ def return_map(
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method between bounds."""
+    """Solve q - 3μ Δp = a + h(p_old + Δp) for Δp > 0, by Newton's method between bounds."""
     low = np.zeros_like(q)
     high = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # solution without hardening
     dp = high

@@ -106,7 +106,7 @@ class RVE(Short):
         return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:
-        """The matrix T: dofs of u in dolfinx from w at the merged nodes and E (xx, yy, 2 xy)."""
+        """Return T: dofs of u in dolfinx from w at the merged nodes and E (xx, yy, 2 xy)."""
         node = np.empty(len(d.points), dtype=np.int64)
         # Geometry and displacement have the same basis and the same numbering in a triangle.
         node[dofs(self.V)] = d.triangles
@@ -186,7 +186,7 @@ class IncrementalRVE(PlaneStrainProblem):
         return dx
 
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium; tensors have the components xx, yy, zz, xy."""
+        """Return volume averages at the last equilibrium; tensors have xx, yy, zz, xy."""
         exx, eyy, gxy = self.x[-3:]
         weights = self.rve.weights
         history, stress = self.state

@@ -183,7 +183,7 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
 
 @compiled()
 def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
-    """Storage of updates until their parents use them: stack (nf,), place (nf,), stack depth."""
+    """Return where updates wait for their parents: stack (nf,), place (nf,), stack depth."""
     # There are two stacks: for fronts of even and of odd levels.
     k = plan.eliminated
     m = plan.size

@@ -145,7 +145,7 @@ def _postorder(parent: Ints) -> Ints:
 
 
 def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """First column of each run of adjacent columns with the same rows, and parent of each run."""
+    """Return first column and parent of each run of adjacent columns with the same rows."""
     n = len(parent)
     joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
     starts = np.flatnonzero(~joined) + 1
@@ -157,7 +157,7 @@ def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 @compiled()
 def _worth_joining(k: int, share: float) -> bool:
-    """Whether to join fronts, if the joint front eliminates k and has this fraction of zeros."""
+    """Return whether to join fronts to one that eliminates k and has this fraction of zeros."""
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 

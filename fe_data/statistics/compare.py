@@ -163,7 +163,7 @@ def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Flo
 
 
 def _scatter(table: Statistics) -> Floats:
-    """Mean coefficients of variation (n_out,) over inputs with replicates and a nonzero mean."""
+    """Return mean coefficients of variation (n_out,) over replicated inputs with a nonzero mean."""
     scatters = (table.count > 1)[:, None] & (table.mean != 0)
     ratios = np.divide(table.std, np.abs(table.mean), where=scatters, out=np.zeros_like(table.mean))
     number = scatters.sum(axis=0)
