@@ -37,14 +37,11 @@ class PetscCholesky(Short):
         self._ksp.setOperators(self._matrix)
         try:
             self._ksp.setUp()
-            self._definite = self.name == "cholmod" or self._negative_pivots() == 0
+            # MUMPS counts negative pivots; CHOLMOD fails on the first one.
+            pc = self._ksp.getPC()
+            self._definite = self.name == "cholmod" or pc.getFactorMatrix().getMumpsInfog(12) == 0
         except PETSc.Error:
             self._definite = False
-
-    def _negative_pivots(self) -> int:
-        """Return the number of negative pivots in the MUMPS factor."""
-        factor = self._ksp.getPC().getFactorMatrix()
-        return int(factor.getMumpsInfog(12))
 
     def solve(self, rhs: Floats) -> Floats:
         """Solve for right-hand sides (n,) or (n, k); NaN if the factorisation failed."""
