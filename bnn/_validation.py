@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters and arrays, whose errors name the invalid value."""
+"""Checks of hyperparameters and arrays, whose errors name the invalid value."""
 
 import copy
 import re

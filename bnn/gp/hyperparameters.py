@@ -1,4 +1,4 @@
-"""A few settings of hyper-parameters that represent many, and how many fit in memory."""
+"""A few settings of hyperparameters that represent many, and how many fit in memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def check_points(X: Array, around: float = AROUND) -> Array:
 
 
 def components_for(n_data: int) -> int:
-    """Return how many components represent the draws of hyper-parameters given N data."""
+    """Return how many components represent the draws of hyperparameters given N data."""
     return int(np.clip(np.ceil(COMPONENT_ROWS / n_data), *COMPONENTS))
 
 

@@ -1,7 +1,7 @@
 """The base of covariance functions k(x, x') of Gaussian process priors.
 
 One class per kernel holds its values, its gradient and, if it is stationary, its correlation in C.
-`predict_gradient` uses nothing else of a kernel. The search for hyper-parameters and the exports to
+`predict_gradient` uses nothing else of a kernel. The search for hyperparameters and the exports to
 C and ONNX treat `Linear` and `Warped` apart. What a kernel lacks is an error that names the kernel.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix kernels of

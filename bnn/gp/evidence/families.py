@@ -1,4 +1,4 @@
-"""Families of Gaussian processes, and the density of the hyper-parameters of each.
+"""Families of Gaussian processes, and the density of the hyperparameters of each.
 
 Inputs are scaled to [0, 1] by the range of the data, and the output to a variance of one. A family
 is a sum of stationary parts and a linear trend,
@@ -127,7 +127,7 @@ class NoiseForm:
 
 
 class Solved(NamedTuple):
-    """The evidence of the data under some hyper-parameters, with what its computation leaves.
+    """The evidence of the data under some hyperparameters, with what its computation leaves.
 
     Attributes:
         log_evidence: log p(y | X, η) up to a constant, -inf if the covariance has no factor.

@@ -18,7 +18,7 @@ from bnn.gp.precision_factors import Tails, tail_updates
 from bnn.noise.student import bound
 
 ODDS = 10.0  # prior odds of constant to input-dependent noise, and of Gaussian noise to heavy tails
-# Heavy-tailed noise and hyper-parameters are estimated in turn, in TAIL_ROUNDS rounds. Each round
+# Heavy-tailed noise and hyperparameters are estimated in turn, in TAIL_ROUNDS rounds. Each round
 # has TAIL_STEPS updates of the noise; each but the first starts with a search of TAIL_SEARCH steps.
 TAIL_ROUNDS = 4
 TAIL_STEPS = 8
@@ -137,7 +137,7 @@ def _with_tails(
 ) -> tuple[list[FamilyFit], Tails, float]:
     """Return a fit for each output under Student's t, its factors, and a bound of the log density.
 
-    The factors and the hyper-parameters are estimated in turn.
+    The factors and the hyperparameters are estimated in turn.
     """
     n_out = len(fits)
     etas = [fit.eta for fit in fits]

@@ -1,6 +1,6 @@
 """Laplace's approximation for families of processes, and draws from the posteriors of several.
 
-The posterior of the hyper-parameters η of a family is close to a normal distribution around their
+The posterior of the hyperparameters η of a family is close to a normal distribution around their
 most probable values η*. Its precision is H = -∂² log p(y, η) / ∂η² at η*, and so
 
     log p(y) ≈ log p(y | η*) + log p(η*) - ½ log |H| + ½ log |P|,
@@ -33,7 +33,7 @@ FIRST_STEPS = 15  # steps of searches from several starts, before only the best 
 LAST_STEPS = 6  # most steps of a search with all data, after one with THINNED data
 WORK = 2e7  # number of draws from a posterior, times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
-# The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
+# The average over hyperparameters uses importance sampling. A share OF_HYPERPRIOR of the points is
 # drawn from the hyperprior. The others are drawn from Student's t with FREEDOM degrees of freedom
 # around the maximum of the density. It is WIDTH times as wide as the curvature there implies.
 FREEDOM = 8.0
@@ -53,7 +53,7 @@ Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and it
 
 @dataclass
 class FamilyFit:
-    """A family of processes with the most probable hyper-parameters of one output.
+    """A family of processes with the most probable hyperparameters of one output.
 
     Attributes:
         density: log p(y, η) of the family, up to a constant that all families share.
@@ -195,7 +195,7 @@ def curvature(density: FamilyDensity, best: Array) -> Array:
 
 @dataclass
 class Sample:
-    """Weighted draws from the posterior of the hyper-parameters of one family.
+    """Weighted draws from the posterior of the hyperparameters of one family.
 
     Attributes:
         points: η, (S, m).
@@ -265,7 +265,7 @@ def importance_sample(
 
 @dataclass
 class Draws:
-    """Weighted draws from the posteriors of the hyper-parameters of several families.
+    """Weighted draws from the posteriors of the hyperparameters of several families.
 
     Attributes:
         draws: The draws of all families.
@@ -284,11 +284,11 @@ class Draws:
 def posterior_draws(
     fits: Sequence[FamilyFit], seed: int | None, places: Array | None = None
 ) -> Draws:
-    """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
+    """Draw hyperparameters from the posteriors of several families, weighted by their evidence.
 
     The evidence of a family is estimated from its draws if their effective number is at least
     RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
-    families with many hyper-parameters.
+    families with many hyperparameters.
 
     Args:
         fits: The families.
@@ -363,7 +363,7 @@ def effective(logs: Array) -> float:
 def tempered(logs: Array) -> Array:
     """Raise weights to a power τ <= 1, so that the effective number of draws is EFFECTIVE or more.
 
-    Draws of many hyper-parameters come from a poor approximation of their posterior. Without the
+    Draws of many hyperparameters come from a poor approximation of their posterior. Without the
     power one draw would then outweigh all others.
 
     Args:

@@ -3,7 +3,7 @@
 There are four stages. First, families of kernels are fitted to each output under constant noise.
 Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
 families are fitted again under the noise of the second stage. Fourth, draws of their
-hyper-parameters become the components of a mixture. Heavy tails are then estimated again under all
+hyperparameters become the components of a mixture. Heavy tails are then estimated again under all
 components. If only some rows were searched, the weights of the components are updated given all
 rows. If the noise is known, the families are fitted once, under this noise.
 
@@ -97,7 +97,7 @@ def estimated_model(
         prior: A prior whose open parameters are estimated, in place of `form`. All outputs must
             vary then.
         restarts: Number of random starts of a search.
-        estimate: "average", or "map" for the hyper-parameters of largest evidence.
+        estimate: "average", or "map" for the hyperparameters of largest evidence.
         most_rows: Most rows of each output, chosen at random; None takes all.
         constant_deviation: See `prior_with_constants`.
         seed: Seed of all random choices.
@@ -234,7 +234,7 @@ def _fit_all(
         searches: The search for each output.
         kind: As for `OutputSearch`.
         known_noise: The noise if it is known.
-        most: Number of components; None takes the most probable hyper-parameters.
+        most: Number of components; None takes the most probable hyperparameters.
     """
     estimated = known_noise is None
     heavy = kind == "student_t" or (kind is None and estimated)

@@ -57,7 +57,7 @@ class OutputSearch:
         fits: The fits of the likely families.
         best: The fit that the estimate of the noise starts from.
         noise: The noise.
-        draws: The components; their hyper-parameters, and the densities that these belong to.
+        draws: The components; their hyperparameters, and the densities that these belong to.
         weights: Posterior weights of the components, (S,).
         evidences: log p(y | η) of the components, (S,).
     """
@@ -161,7 +161,7 @@ class OutputSearch:
         self.fits = _likely(refits)
 
     def choose_likeliest(self) -> None:
-        """Take the most probable hyper-parameters as the only component."""
+        """Take the most probable hyperparameters as the only component."""
         best = max(self.fits, key=_log_evidence)
         self.draws = [(best.density, best.eta)]
         self.weights = np.ones(1)
@@ -270,7 +270,7 @@ def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:
 def _noise_of_family(fit: FamilyFit) -> tuple[Array, Array]:
     """Return the means of σ_i² of unknown noise for r = 1, (N,), and of β, (p,), of one family.
 
-    Given the level log σ², the other hyper-parameters have a normal distribution, by Laplace's
+    Given the level log σ², the other hyperparameters have a normal distribution, by Laplace's
     approximation: its mean is linear in the level, and its covariance is the same for all levels.
     The posterior of the level itself is proportional to the density at these means. A sum over
     LEVELS, in its standard deviations, replaces the integral over it.

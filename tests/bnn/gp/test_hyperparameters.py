@@ -1,4 +1,4 @@
-"""Few settings of hyper-parameters represent many."""
+"""Few settings of hyperparameters represent many."""
 
 import numpy as np
 import pytest
