@@ -33,7 +33,7 @@ from bnn._validation import (
     varies,
 )
 from bnn.noise import noise_gradient
-from bnn.noise.known import DataNoise, counted_rows, no_noise
+from bnn.noise.models import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
 
 SAME_VALUE = 1e-9  # relative difference up to which two values count as equal

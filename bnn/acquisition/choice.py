@@ -27,7 +27,7 @@ from bnn.gp.conditioning import JointColumns, least_variance, output_vectors
 from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise
-from bnn.noise.known import noise_of_new
+from bnn.noise.models import noise_of_new
 from bnn.scaling import BoundsScaler
 
 Flags: TypeAlias = NDArray[np.bool_]

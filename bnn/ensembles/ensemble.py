@@ -31,8 +31,7 @@ from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretra
 from bnn.gp.evidence.estimates import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
-from bnn.noise.given import rounding_of
-from bnn.noise.known import DataNoise, is_whole, noise_of_new
+from bnn.noise.models import DataNoise, is_whole, noise_of_new, rounding_of
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor

@@ -36,7 +36,7 @@ from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
 from bnn.noise.covariances import apart
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions

@@ -47,13 +47,13 @@ from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
 from bnn.noise import Covariance, Noise, StudentNoise
 from bnn.noise.covariances import apart
-from bnn.noise.given import warn_of_excess
-from bnn.noise.known import (
+from bnn.noise.models import (
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     kept_noise,
     noise_of_new,
+    warn_of_excess,
 )
 from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor

@@ -20,7 +20,7 @@ from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
-from bnn.noise.known import noise_of_new
+from bnn.noise.models import noise_of_new
 
 _Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
 MOST_SLOPES = 2**20  # kernel derivatives kept for the backward pass; more are recomputed

@@ -9,13 +9,14 @@ from bnn.gp.evidence.model import estimated_model
 from bnn.gp.evidence.output_data import FEW
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
-from bnn.noise.given import warn_of_excess, without_zeros
-from bnn.noise.known import (
+from bnn.noise.models import (
     TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     is_whole,
+    warn_of_excess,
+    without_zeros,
 )
 
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value

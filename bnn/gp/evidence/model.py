@@ -42,14 +42,14 @@ from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
 from bnn.gp.precision_factors import Tails, factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
-from bnn.noise.given import without_zeros
-from bnn.noise.known import (
+from bnn.noise.models import (
     TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     is_whole,
     kept_noise,
+    without_zeros,
 )
 
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both

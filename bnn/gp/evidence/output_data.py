@@ -19,7 +19,7 @@ from bnn.gp.evidence.prescribed import (
 from bnn.gp.low_fidelity import ProcessModel
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.heteroscedastic import StandardBasis
-from bnn.noise.known import DataNoise
+from bnn.noise.models import DataNoise
 
 # Up to this many data, families without warps are tried first, each search has several starts, and
 # families have a trend. With more data a trend is overconfident in gaps.

@@ -20,8 +20,7 @@ from bnn.gp.means import LinearMean, ModelMean
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
-from bnn.noise.given import rounding_of
-from bnn.noise.known import SMALLEST
+from bnn.noise.models import SMALLEST, rounding_of
 
 
 def components_of_prior(
