@@ -23,7 +23,13 @@ from bnn._progress import progress_bar, titled
 from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family
-from bnn.gp.evidence.heavy_tails import TAIL_STEPS, averaged_tails, student_noise
+from bnn.gp.evidence.heavy_tails import (
+    TAIL_STEPS,
+    Tails,
+    averaged_tails,
+    factors_of,
+    student_noise,
+)
 from bnn.gp.evidence.hyperpriors import warn_of_far
 from bnn.gp.evidence.laplace import prior_weights, some_rows, updated
 from bnn.gp.evidence.output_data import SEARCHED, OutputData, beside_mean
@@ -39,7 +45,6 @@ from bnn.gp.hyperparameters import AROUND, components_for, most_components, thre
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
-from bnn.gp.precision_factors import Tails, factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
 from bnn.noise.models import (
