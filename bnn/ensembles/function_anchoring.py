@@ -26,10 +26,10 @@ from bnn._validation import (
     check_outputs_vary,
     check_positive,
 )
+from bnn.ensembles.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
-from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.gp.evidence.estimates import WIDE, noise_of_training
 from bnn.gp.evidence.model import estimated_model
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws

@@ -30,7 +30,7 @@ Open: TypeAlias = Any  # None, for a number that a fit estimates
 
 LEAST_LENGTH = 1.0 / LARGEST  # least length scale or period
 FARTHEST = 1e75  # larger distances are reduced to it, so that their fourth powers are finite
-KINDS = ("variance", "slope", "length", "ratio", "period", "number")  # of `quantities`
+QUANTITIES = ("variance", "slope", "length", "ratio", "period", "number")  # of `quantities`
 UNLISTED = ""  # the kind of an open field that `quantities` does not list
 STEP = 1e-4  # step of differences of fourth order, relative to the parameter that is changed
 
@@ -213,8 +213,8 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         inherited = super(cls, cls).quantities
         cls.quantities = {**inherited, **vars(cls).get("quantities", {})}
         for name, kind in cls.quantities.items():
-            if kind not in KINDS:
-                needed = f"must be one of {', '.join(KINDS)}"
+            if kind not in QUANTITIES:
+                needed = f"must be one of {', '.join(QUANTITIES)}"
                 raise ValueError(f"quantities[{name!r}] of {cls.__name__} = {kind!r:.60}: {needed}")
         if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):
             cls.parameter_gradient = Kernel.parameter_gradient  # type: ignore[method-assign]

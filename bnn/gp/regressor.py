@@ -30,7 +30,7 @@ from bnn._validation import (
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.estimates import noise_beside_prior
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
-from bnn.gp.evidence.model import KINDS, estimated_model
+from bnn.gp.evidence.model import NOISE_KINDS, estimated_model
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
@@ -200,7 +200,7 @@ class GPRegressor(PredictiveRegressor):
         _check_rows("X", X)
         setting = self.noise_ if keep_prior else self.noise
         if isinstance(setting, str):
-            check_option("noise", setting, KINDS)
+            check_option("noise", setting, NOISE_KINDS)
         known_std = data_noise is not None and data_noise.std is not None
         factors = None
         open_prior = self.open_prior_ if keep_prior else None

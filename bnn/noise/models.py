@@ -34,7 +34,7 @@ Covariance: TypeAlias = Array | HeteroscedasticNoise
 # probability. Noise on a function that varies scatters as little even more rarely.
 _CHANCE = 1e-3
 TAILS_ALONE = "heavy tails cannot be estimated if noise_std or sample_weight is given"
-SMALLEST = 1.0 / LARGEST  # least standard deviation or weight
+LEAST_NOISE = 1.0 / LARGEST  # least standard deviation or weight
 
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
@@ -250,8 +250,8 @@ class DataNoise(Short):
             std = as_columns("noise_std", as_finite("noise_std", noise_std), shape[0])
             if std.shape[1] not in (1, shape[1]):
                 raise ValueError(f"noise_std has shape {std.shape}: must be {tuple(shape)}")
-            for i, j in np.argwhere(std < SMALLEST)[:1]:
-                needed = f"must be > {SMALLEST:g}; noise=0.0 of a GPRegressor means no noise"
+            for i, j in np.argwhere(std < LEAST_NOISE)[:1]:
+                needed = f"must be > {LEAST_NOISE:g}; noise=0.0 of a GPRegressor means no noise"
                 raise ValueError(f"noise_std = {std[i, j]:.3g} of row {i}: {needed}")
             std = np.ascontiguousarray(np.broadcast_to(std, tuple(shape)))
         weights = None
@@ -259,8 +259,8 @@ class DataNoise(Short):
             weights = as_finite("sample_weight", sample_weight)
             if weights.shape != (shape[0],):
                 raise ValueError(f"sample_weight has shape {weights.shape}: must be ({shape[0]},)")
-            for i in np.flatnonzero((weights != 0.0) & (weights < SMALLEST))[:1]:
-                needed = f"must be zero or > {SMALLEST:g}"
+            for i in np.flatnonzero((weights != 0.0) & (weights < LEAST_NOISE))[:1]:
+                needed = f"must be zero or > {LEAST_NOISE:g}"
                 raise ValueError(f"sample_weight = {weights[i]:.3g} of row {i}: {needed}")
             if not weights.any():
                 raise ValueError("sample_weight: all weights are zero")

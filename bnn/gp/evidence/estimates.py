@@ -20,7 +20,7 @@ from bnn.noise.models import (
 )
 
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
-RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
+NOISE_RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 
 
 def noise_beside_prior(
@@ -53,8 +53,8 @@ def likely_noise(
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
-    check_option("noise", kind, RESTARTS)
-    restarts = RESTARTS[kind]
+    check_option("noise", kind, NOISE_RESTARTS)
+    restarts = NOISE_RESTARTS[kind]
     estimate = estimated_model(
         X, y, kind, data_noise, form=MeanForm(), restarts=restarts, most_rows=FEW
     ).noise

@@ -30,8 +30,8 @@ from bnn.gp.warping import Warped, warped
 
 # Log-normal hyperpriors: medians, and standard deviations of logarithms. The two medians are those
 # of the first stationary part and of a second, rougher one.
-VARIANCES = (1.0, 0.1)
-LENGTHSCALES = (1.0, 0.5)
+VARIANCE_MEDIANS = (1.0, 0.1)
+LENGTHSCALE_MEDIANS = (1.0, 0.5)
 VARIANCE_DEVIATION = 2.0
 LENGTHSCALE_DEVIATION = 1.5
 SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
@@ -189,8 +189,8 @@ class FamilyDensity:
         growth = np.sqrt(n) if family.sparse else 1.0
         deviation = SPARSE_DEVIATION if family.sparse else LENGTHSCALE_DEVIATION
         for p in range(len(family.kinds)):
-            k0 = add(1, np.log(VARIANCES[p]), VARIANCE_DEVIATION, ends["variance"])
-            L = add(n, np.log(growth * LENGTHSCALES[p]), deviation, ends["lengthscale"])
+            k0 = add(1, np.log(VARIANCE_MEDIANS[p]), VARIANCE_DEVIATION, ends["variance"])
+            L = add(n, np.log(growth * LENGTHSCALE_MEDIANS[p]), deviation, ends["lengthscale"])
             self.parts.append((k0, L))
         self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))

@@ -57,8 +57,7 @@ from bnn.noise.models import (
     without_zeros,
 )
 
-GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
-KINDS = ("constant", "heteroscedastic", "student_t")
+NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
 FORM = Family((RBF,))  # the family if a mean is given
 
 
@@ -196,12 +195,12 @@ def _kind_or_noise(
     if heavy and data_noise is not None:
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
-        check_option("noise", noise, (GAUSSIAN, *KINDS))
+        check_option("noise", noise, ("gaussian", *NOISE_KINDS))
         return noise, None
     if is_whole(data_noise, noise, n_out):
         return None, np.zeros((n_out, n_out))
     if noise is None:
-        return (GAUSSIAN if n_out > 1 or data_noise is not None else None), None
+        return ("gaussian" if n_out > 1 or data_noise is not None else None), None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)
         if noise.df != np.inf:

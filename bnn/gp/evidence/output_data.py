@@ -29,7 +29,7 @@ FEW = 300
 PER_INPUT = 10
 SEARCHED = 1500  # most data in a search; if there are more, so many are chosen at random
 RARE = 10  # data added to a search for each input or output that is constant in the chosen ones
-DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
+KEY_DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
 
 
 class OutputData:
@@ -217,4 +217,4 @@ def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
     scaled = y / np.sqrt(np.mean(y**2, axis=0))
     by_outputs = [np.linalg.norm(scaled.T @ columns, axis=0) for columns in (u, u**2)]
     keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
-    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
+    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], KEY_DIGITS))])

@@ -34,7 +34,7 @@ MIXED_FROM = 10  # least number of data per entry of a matrix that mixes inputs
 SPARSE_STARTS = 4
 REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
-NEGLIGIBLE = 0.05  # input-dependent noise of a smaller probability is left out
+LEAST_SLOPED = 0.05  # input-dependent noise of a smaller probability is left out
 LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
@@ -242,7 +242,7 @@ def _gaussian_noise(
         sloped = best.refitted(best.density.with_noise(replace(noise, basis=basis)), seed)
         # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
         share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
-    if share > NEGLIGIBLE or kind == "heteroscedastic":
+    if share > LEAST_SLOPED or kind == "heteroscedastic":
         # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
         sloped_variances, sloped_slopes = _average_noise([sloped])
         variances = share * sloped_variances + (1.0 - share) * variances
