@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bnn._tensors import is_tensor
+from bnn._validation import is_tensor
 
 WIDTH = 100  # characters in a line
 LINES = 5  # at most

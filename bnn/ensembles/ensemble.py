@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._constant_data import warn_of_constant
+from bnn._incomplete_data import warn_of_constant
 from bnn._settings import Settings
 from bnn._text import table
 from bnn._validation import (

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._constant_data import warn_of_constant
+from bnn._incomplete_data import warn_of_constant
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import table
