@@ -375,14 +375,7 @@ class Stationary(Kernel):
         return np.asarray(np.multiply(self.variance, correlation, out=out))
 
     def diag(self, X: Array) -> Array:
-        """Return the diagonal of k(X, X), the variance.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            k(x, x) at each point, (n,).
-        """
+        """Return the variance k(x, x), (n,), at the points X (n, n_in)."""
         self.check_set()
         return np.full(len(seen_points("X", X)), self.variance, dtype=float)
 
@@ -410,16 +403,7 @@ class Stationary(Kernel):
         return self.variance * values, by_q[..., None] * away / scale**2
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
-        """Return the derivative of k(X, X) with respect to a parameter.
-
-        Args:
-            X: (n, n_in).
-            name: Name of the field that holds the parameter.
-            entry: Index of the entry if the field is a tuple, else None.
-
-        Returns:
-            ∂k/∂θ, (n, n).
-        """
+        """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         if name == "variance":
             return np.asarray(self(X)) / self.variance
         if name != "lengthscale":

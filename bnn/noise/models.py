@@ -133,9 +133,10 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     total = relative.sum(axis=0)
     squares = np.square(relative).sum(axis=0)
     least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * (squares / total) * largest
-    # A constant output gives no information about its noise.
-    seen = varies(filled(y))
-    for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
+    excess = counts * np.nanvar(y, axis=0) < least
+    if excess.any():  # a constant output gives no information about its noise
+        excess &= varies(filled(y))
+    for j in np.flatnonzero(excess)[:1]:
         std_noise = f"{np.sqrt(total[j] / counts[j] * largest[j]):.3g}"
         std_y = f"{np.nanstd(y[:, j]):.3g}"
         message = f"noise: standard deviation {std_noise} of output {j} exceeds that of y, {std_y}"

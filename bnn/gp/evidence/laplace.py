@@ -395,7 +395,7 @@ def components(
     Returns:
         At most `most` draws, their posterior weights, (k,), and log p(y | η) of each, (k,).
     """
-    every = posterior_draws(fits, seed, check_points(fits[0].density.u, around))
+    every = posterior_draws(fits, seed, check_points(fits[0].density.u.shape[1], around))
     families = [fit.density.family for fit in fits]
     groups = np.array([families.index(density.family) for density, _ in every.draws])
     numbers, posterior = representatives(every.moments, every.logs, most, groups)
