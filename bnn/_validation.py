@@ -1,7 +1,8 @@
-"""Checks of hyper-parameters and arrays, whose errors name the invalid value."""
+"""Checks of hyperparameters and arrays, whose errors name the invalid value."""
 
 import copy
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, timedelta
 from numbers import Number, Real
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
 
-from bnn._tensors import is_tensor
 from safe_files.help_page import see
 
 Array: TypeAlias = NDArray[np.float64]
@@ -101,6 +101,12 @@ def check_function(name: str, value: object) -> None:
     """Raise ValueError unless value is callable, and neither a kernel nor a class."""
     if not callable(value) or isinstance(value, Kernel | type):
         raise ValueError(f"{name} = {value!r:.60}: must be callable, but not a kernel or a class")
+
+
+def is_tensor(value: object) -> TypeGuard[Any]:
+    """Return whether a value is a tensor; nothing is while PyTorch has not been imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def check_readable(**arrays: object) -> None:

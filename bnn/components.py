@@ -19,7 +19,7 @@ from bnn._validation import (
     check_kind,
     check_positive,
 )
-from bnn.noise.known import DataNoise
+from bnn.noise.models import DataNoise
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 from safe_files.text import Short

@@ -15,8 +15,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from bnn._constant_data import ConstantInputWarning, warn_of_rounding
-from bnn._missing import check_present, missing_outputs, where_present
+from bnn._incomplete_data import (
+    ConstantInputWarning,
+    check_present,
+    missing_outputs,
+    warn_of_rounding,
+    where_present,
+)
 from bnn._validation import (
     Array,
     as_columns,
@@ -32,7 +37,7 @@ from bnn._validation import (
     varies,
 )
 from bnn.noise import noise_gradient
-from bnn.noise.known import DataNoise, counted_rows, no_noise
+from bnn.noise.models import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
 from safe_files.text import described
 

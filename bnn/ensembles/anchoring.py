@@ -25,7 +25,7 @@ from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPri
 from bnn.gp.evidence.estimates import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import Scaling
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings

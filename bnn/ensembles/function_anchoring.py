@@ -25,17 +25,17 @@ from bnn._validation import (
     check_outputs_vary,
     check_positive,
 )
+from bnn.ensembles.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
-from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.gp.evidence.estimates import WIDE, noise_of_training
 from bnn.gp.evidence.model import estimated_model
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
 from bnn.noise.covariances import apart
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions

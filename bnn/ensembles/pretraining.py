@@ -27,10 +27,10 @@ from bnn._validation import (
     check_ranges,
     filled,
 )
+from bnn.ensembles.conditioning import check_nugget
 from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.members import Networks, finite_members, perturbed_starts
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, WeightPrior
-from bnn.gp.conditioning import check_nugget
 from bnn.gp.process import GaussianProcessPrior, default_prior
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP

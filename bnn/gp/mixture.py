@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.gp.conditioning import JointColumns, ProcessPosterior
-from bnn.gp.coupling import ENOUGH, combinations_of
+from bnn.gp.coupling import ENOUGH_DRAWS, combinations_of
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
@@ -28,9 +28,9 @@ from safe_files.text import Short
 
 TINY = 1e-300  # replaces a weight of zero in logarithms and divisions
 # If correlated noise couples the outputs, at most COMBINATIONS of their components are mixed, or as
-# many as fit in memory, but at least FEWEST.
+# many as fit in memory, but at least FEWEST_COMBINATIONS.
 COMBINATIONS = 64
-FEWEST = 16
+FEWEST_COMBINATIONS = 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,7 +194,7 @@ class MixturePosterior(Short):
     def _couple(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
         """Mix combinations of components, because correlated noise couples the outputs."""
         n_out = y.shape[1]
-        most = max(most_components(COMBINATIONS, y.size, 1, room=2.0), FEWEST)
+        most = max(most_components(COMBINATIONS, y.size, 1, room=2.0), FEWEST_COMBINATIONS)
         combinations = combinations_of(prior.components, prior.shares, noise, X, y, most)
         self._combinations = combinations.numbers
         self.effective = combinations.effective
@@ -324,7 +324,7 @@ class MixturePosterior(Short):
 
 def warn_of_few_draws(posterior: MixturePosterior, stacklevel: int) -> None:
     """Warn if the combinations of components that were drawn do not represent all of them."""
-    if posterior.effective < ENOUGH:
+    if posterior.effective < ENOUGH_DRAWS:
         S, n_out = posterior.shares.shape
         message = (
             f"prior: the draws of the {S}^{n_out} combinations of components count like "

@@ -34,7 +34,7 @@ from bnn.scaling import BoundsScaler
 from safe_files.progress import counted
 
 MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
-NEGLIGIBLE = 1e-8  # largest error of a covariance that counts as rounding, relative to its size
+ROUNDING_ERROR = 1e-8  # largest error of a covariance that counts as rounding, relative to its size
 CHECKED = 5  # most points at which a kernel is checked
 
 
@@ -265,7 +265,7 @@ class GaussianProcessPrior(FunctionPrior):
             points = X[:CHECKED, self.active_dims_of(j, X.shape[1])]
             K = np.asarray(kernel(points))
             diagonal = np.asarray(kernel.diag(points))
-            largest = NEGLIGIBLE * np.abs(K).max()
+            largest = ROUNDING_ERROR * np.abs(K).max()
             if diagonal.shape != (len(points),):
                 shapes = f"{diagonal.shape}: must be {(len(points),)}"
                 raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
@@ -459,7 +459,7 @@ def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
     L[:, rank:] = 0.0
     left = order[rank:]
     rest = covariance[np.ix_(left, left)] - L[rank:] @ L[rank:].T
-    if np.abs(rest).max(initial=0.0) > NEGLIGIBLE * largest:
+    if np.abs(rest).max(initial=0.0) > ROUNDING_ERROR * largest:
         smallest = np.linalg.eigvalsh(covariance)[0]
         raise ValueError(f"the covariance has eigenvalue {smallest:.3g}: must be >= 0")
     root = np.empty_like(L)

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._constant_data import warn_of_constant
+from bnn._incomplete_data import warn_of_constant
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -27,7 +27,8 @@ from bnn._validation import (
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.estimates import noise_beside_prior
-from bnn.gp.evidence.model import KINDS, estimated_model
+from bnn.gp.evidence.heavy_tails import Tails, factors_of
+from bnn.gp.evidence.model import NOISE_KINDS, estimated_model
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
@@ -40,20 +41,19 @@ from bnn.gp.mixture import (
     conditioned,
     warn_of_few_draws,
 )
-from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
 from bnn.noise import Covariance, Noise, StudentNoise
 from bnn.noise.covariances import apart
-from bnn.noise.given import warn_of_excess
-from bnn.noise.known import (
+from bnn.noise.models import (
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     kept_noise,
     noise_of_new,
+    warn_of_excess,
 )
-from bnn.noise.student import bound, given_factors, nodes, scaled
+from bnn.noise.student import given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 from bnn.storage.values import NotStored
@@ -200,7 +200,7 @@ class GPRegressor(PredictiveRegressor):
         _check_rows("X", X)
         setting = self.noise_ if keep_prior else self.noise
         if isinstance(setting, str):
-            check_option("noise", setting, KINDS)
+            check_option("noise", setting, NOISE_KINDS)
         known_std = data_noise is not None and data_noise.std is not None
         factors = None
         open_prior = self.open_prior_ if keep_prior else None
@@ -291,7 +291,7 @@ class GPRegressor(PredictiveRegressor):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             covariances = given_factors(noise, covariances, factors)
             # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
-            self._beyond = bound(noise.degrees, factors, y.shape[1])
+            self._beyond = Tails(noise.degrees, factors).bound(y.shape[1])
         resolvable = resolved(covariances, components_of(prior), X, y)
         added = np.einsum("...jj->...j", resolvable - covariances)
         self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))

@@ -9,17 +9,18 @@ from bnn.gp.evidence.model import estimated_model
 from bnn.gp.evidence.output_data import FEW
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
-from bnn.noise.given import warn_of_excess, without_zeros
-from bnn.noise.known import (
+from bnn.noise.models import (
     TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     is_whole,
+    warn_of_excess,
+    without_zeros,
 )
 
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
-RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
+NOISE_RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 
 
 def noise_beside_prior(
@@ -52,8 +53,8 @@ def likely_noise(
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
-    check_option("noise", kind, RESTARTS)
-    restarts = RESTARTS[kind]
+    check_option("noise", kind, NOISE_RESTARTS)
+    restarts = NOISE_RESTARTS[kind]
     estimate = estimated_model(
         X, y, kind, data_noise, form=MeanForm(), restarts=restarts, most_rows=FEW
     ).noise

@@ -3,7 +3,7 @@
 There are four stages. First, families of kernels are fitted to each output under constant noise.
 Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
 families are fitted again under the noise of the second stage. Fourth, draws of their
-hyper-parameters become the components of a mixture. Heavy tails are then estimated again under all
+hyperparameters become the components of a mixture. Heavy tails are then estimated again under all
 components. If only some rows were searched, the weights of the components are updated given all
 rows. If the noise is known, the families are fitted once, under this noise.
 
@@ -22,7 +22,13 @@ import numpy as np
 from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family
-from bnn.gp.evidence.heavy_tails import TAIL_STEPS, averaged_tails, student_noise
+from bnn.gp.evidence.heavy_tails import (
+    TAIL_STEPS,
+    Tails,
+    averaged_tails,
+    factors_of,
+    student_noise,
+)
 from bnn.gp.evidence.hyperpriors import warn_of_far
 from bnn.gp.evidence.laplace import prior_weights, some_rows, updated
 from bnn.gp.evidence.output_data import SEARCHED, OutputData, beside_mean
@@ -38,22 +44,20 @@ from bnn.gp.hyperparameters import AROUND, components_for, most_components, thre
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
-from bnn.gp.precision_factors import Tails, factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
-from bnn.noise.given import without_zeros
-from bnn.noise.known import (
+from bnn.noise.models import (
     TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     is_whole,
     kept_noise,
+    without_zeros,
 )
 from safe_files.progress import progress_bar, titled
 
-GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
-KINDS = ("constant", "heteroscedastic", "student_t")
+NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
 FORM = Family((RBF,))  # the family if a mean is given
 
 
@@ -97,7 +101,7 @@ def estimated_model(
         prior: A prior whose open parameters are estimated, in place of `form`. All outputs must
             vary then.
         restarts: Number of random starts of a search.
-        estimate: "average", or "map" for the hyper-parameters of largest evidence.
+        estimate: "average", or "map" for the hyperparameters of largest evidence.
         most_rows: Most rows of each output, chosen at random; None takes all.
         constant_deviation: See `prior_with_constants`.
         seed: Seed of all random choices.
@@ -191,12 +195,12 @@ def _kind_or_noise(
     if heavy and data_noise is not None:
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
-        check_option("noise", noise, (GAUSSIAN, *KINDS))
+        check_option("noise", noise, ("gaussian", *NOISE_KINDS))
         return noise, None
     if is_whole(data_noise, noise, n_out):
         return None, np.zeros((n_out, n_out))
     if noise is None:
-        return (GAUSSIAN if n_out > 1 or data_noise is not None else None), None
+        return ("gaussian" if n_out > 1 or data_noise is not None else None), None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)
         if noise.df != np.inf:
@@ -234,7 +238,7 @@ def _fit_all(
         searches: The search for each output.
         kind: As for `OutputSearch`.
         known_noise: The noise if it is known.
-        most: Number of components; None takes the most probable hyper-parameters.
+        most: Number of components; None takes the most probable hyperparameters.
     """
     estimated = known_noise is None
     heavy = kind == "student_t" or (kind is None and estimated)

@@ -36,7 +36,7 @@ BEYOND = 10.0  # distance beyond the data, in their ranges, at which functions b
 
 
 class Hyperprior(NamedTuple):
-    """Normal distribution of a hyper-parameter η, and the bounds of its search."""
+    """Normal distribution of a hyperparameter η, and the bounds of its search."""
 
     median: float
     deviation: float
