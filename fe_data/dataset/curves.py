@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, integers, numbers
+from fe_data.arrays import Floats, Ints, integers, numbers
 from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.loading import ALL_AXES
-from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.progress import counted
+from safe_files.text import Short
 from safe_files.writing import require_own, write_atomic
 
 RESULT = "result.json"  # in a folder that `rve` wrote
@@ -125,7 +126,7 @@ class Curves(Short):
     def _rows(self) -> Iterator[tuple[int | float, ...]]:
         """Yield the values of `_columns` at each increment of each sample, from increment 0 on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
-        histories = shown(self.histories, "curves", "curve", len(self.histories))
+        histories = counted(self.histories, "curves", "curve")
         for number, history in zip(numbers, histories, strict=True):
             values = _matrix(history)
             for increment, row in enumerate(values.tolist()):
@@ -335,7 +336,7 @@ def _recorded(path: Path) -> Curves:
     histories = []
     numbers = []
     rows = list(read_rows(path, ("index", "status"), ()))
-    for _, row in shown(rows, "records", "record", len(rows)):
+    for _, row in counted(rows, "records", "record"):
         if row["status"] == "failed":
             continue
         try:

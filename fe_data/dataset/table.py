@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, integers, numbers, objects
+from fe_data.arrays import Floats, integers, numbers, objects
 from fe_data.files.csv_rows import (
     Problems,
     Row,
@@ -29,6 +29,7 @@ from fe_data.schema import (
     required_outputs,
 )
 from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
+from safe_files.text import Short
 
 Numbers = NDArray[np.int64]
 FIELD = "."  # marks a column of numbers of a material, as in matrix.elasticity.E_GPa

@@ -16,8 +16,8 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
-from fe_data.progress import shown
 from fe_data.settings import require_integer, require_path
+from safe_files.progress import counted
 
 Row = dict[str, str]
 MAX_PROBLEMS = 20  # listed in one message; further problems are only counted
@@ -97,7 +97,7 @@ def read_rows(
     row = None
     try:
         with _opened(path) as file:
-            lines = shown(_lines(path, file), path.name, "line")
+            lines = counted(_lines(path, file), path.name, "line")
             reader = csv.reader(lines, strict=True)
             header = _header(path, next(reader, []), required, optional)
             further = [name for name in header if also is not None and also in name]

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bnn._progress import progress_bar, titled
 from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family
@@ -56,6 +55,7 @@ from bnn.noise.models import (
     kept_noise,
     without_zeros,
 )
+from safe_files.progress import progress_bar, titled
 
 NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
 FORM = Family((RBF,))  # the family if a mean is given
