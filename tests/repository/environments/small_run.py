@@ -150,6 +150,35 @@ def rve() -> str:
     return digest(solved.history["stress"], solved.history["plastic_strain"])
 
 
+def general_solver() -> str:
+    """Stress of an RVE with a plastic matrix, and effective constants."""
+    from fe_data import (
+        Loading,
+        Microstructure,
+        effective_constants,
+        named_phases,
+        solve_composite,
+    )
+
+    fibres = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.15, 0.2])
+    shear = Loading((0.004, None, None, None, 0.004, None))
+    phases = named_phases("glass_epoxy")
+    solved = solve_composite(phases, fibres, shear, increments=4, resolution=3.0, silent=True)
+    constants = effective_constants(phases, fibres, resolution=3.0)
+    return digest(solved.history["stress"], constants.stiffness_GPa)
+
+
+def strength() -> str:
+    """Stress of an RVE whose fibre debonds from a matrix that breaks, past the peak."""
+    from fe_data import Loading, Microstructure, named_phases, solve_composite
+
+    phases = named_phases("glass_epoxy_ly556_breaking")
+    tension = Loading((0.009, None, None, 0.0, 0.0, 0.0))
+    fibre = Microstructure([[0.5, 0.5]], 0.25)
+    solved = solve_composite(phases, fibre, tension, increments=12, resolution=10.0, silent=True)
+    return digest(solved.history["stress"])
+
+
 PARTS: dict[str, Callable[[], str]] = {
     probe.__name__: probe
     for probe in (
@@ -161,6 +190,8 @@ PARTS: dict[str, Callable[[], str]] = {
         paths,
         posterior,
         rve,
+        general_solver,
+        strength,
     )
 }
 
