@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -141,6 +142,23 @@ def posterior() -> str:
     return digest(*model.predict(X, return_std=True))
 
 
+def line_through_zero(X: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Straight lines, as a model with one parameter."""
+    return slope * X[:, 0]
+
+
+def tutorials() -> str:
+    """The models of the tutorials on few points: heavy tails, a formula as prior or as its mean."""
+    from scipy import stats
+
+    robust = bnn.GPRegressor(noise="student_t").fit(X[::2], Y[::2] + (X[::2, 0] > 0.9))
+    prior = bnn.SamplerPrior(line_through_zero, {"slope": stats.uniform(1.0, 3.0)})
+    check = bnn.check_prior(prior, X, Y, noise=0.1, random_state=0)
+    with_mean = bnn.evidence.fit_prior(X, Y, 0.1, mean=partial(line_through_zero, slope=3.0))
+    corrected = bnn.GPRegressor(with_mean, noise=0.1).fit(X, Y)
+    return digest(robust.predict(X), check.p_value, corrected.predict(X))
+
+
 def rve() -> str:
     """Stress and plastic strain of a small RVE."""
     from fe_data import Inputs, Settings, solve_rve
@@ -189,6 +207,7 @@ PARTS: dict[str, Callable[[], str]] = {
         function_space,
         paths,
         posterior,
+        tutorials,
         rve,
         general_solver,
         strength,
