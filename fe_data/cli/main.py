@@ -32,9 +32,13 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
     command = typer.main.get_command(app)
     words = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings():
-        # Without the place in the code
-        warnings.showwarning = lambda message, *_, **__: say(message, OK)
+        warnings.showwarning = _say_warning
         return _invoke(command, words, simulator)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print only the message of a warning, without its place in the code."""
+    say(message, OK)
 
 
 def _invoke(command: Any, words: list[str], simulator: "Simulator | None") -> int:

@@ -18,8 +18,8 @@ from fe_data.composite.phases import Phases
 from fe_data.dataset.inputs_file import (
     columns_of_fields,
     fields_of_row,
-    inputs_beside,
     parse_or_fixed,
+    read_inputs,
 )
 from fe_data.dataset.table import FIELD, parse_input
 from fe_data.files.csv_rows import Problems, parse_integer, read_rows
@@ -338,7 +338,7 @@ def design_from_file(
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
             raise ValueError(f"{which} cannot be combined with given microstructures")
         return _with_microstructures(path, microstructures, phases)
-    points, groups, fields = inputs_beside(path, phases)
+    points, groups, fields = read_inputs(path, phases)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))

@@ -39,18 +39,17 @@ class TableError(ValueError):
 
 @dataclass
 class Problems:
-    """All problems of one file or data frame, for one message."""
+    """All problems of one file, for one message."""
 
     path: Path
     listed: list[str] = field(default_factory=list)  # the first MAX_PROBLEMS
     count: int = 0  # of all problems
-    place: str = "line"  # meaning of numbers in a message: "line", or "row" of a data frame
 
     def add(self, line: int, text: str) -> None:
         """Add a problem of a line."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
-            self.listed.append(f"{self.place} {line}: {text}")
+            self.listed.append(f"line {line}: {text}")
 
     def parse(
         self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None

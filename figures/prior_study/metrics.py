@@ -273,7 +273,9 @@ def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
     ordered = []
     for study in complete:
         variance = {name: r.statistics.variance[0] for name, r in study.results.items()}
-        ordered.append(_widths(study, "isotropic", sorted(variance, key=variance.get)).values())
+        ordered.append(
+            _widths(study, "isotropic", sorted(variance, key=variance.__getitem__)).values()
+        )
     ranked = over_repeats([dict(enumerate(rows)) for rows in ordered])
     return [
         Claim(

@@ -172,7 +172,7 @@ class Board:
         return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
 
     def verdict(self, problem: str, rival: Rival, score: str) -> str:
-        """Return if ours is "better", "tied", "worse" or "undecided", or "–" without results."""
+        """Return whether ours is "better", "tied", "worse" or "undecided", or "–"."""
         gap = self.gap(problem, rival, score)
         if gap is None:
             return "–"
