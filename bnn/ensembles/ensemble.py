@@ -28,7 +28,7 @@ from bnn._validation import (
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
-from bnn.gp.evidence.estimates import likely_noise, likely_prior
+from bnn.gp.evidence.model import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
 from bnn.noise.models import DataNoise, is_whole, noise_of_new, rounding_of

@@ -390,9 +390,9 @@ class ProcessPosterior(Short):
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X))
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        return self.mean(X), self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from the covariances of the columns of f U."""

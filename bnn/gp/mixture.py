@@ -177,6 +177,14 @@ class MixturePosterior(Short):
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        size = len(prior.components)
+        # Twice the memory that a search allows, so that its mixture can be fitted to more data.
+        most = most_components(size, len(X), prior.n_outputs, room=2.0)
+        if size > most:
+            data = f"{len(X)} data of {prior.n_outputs} output(s)"
+            needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
+            what = f"a mixture of {size} components for {data}"
+            raise ValueError(f"prior: {what}: {needed}; use fewer components or data")
         self.independent = is_diagonal(noise)
         self.effective = np.inf
         if not self.independent:
@@ -261,9 +269,10 @@ class MixturePosterior(Short):
             total = total + weights[:, None, None] * covariance
         return total
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        mean, _, columns = self.joint_columns(X)
+        return mean, block_diag(*columns(np.arange(len(X))))
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare the joint covariance at X, some of whose columns are computed at a time."""
