@@ -236,14 +236,7 @@ class MixturePosterior(Short):
         return np.asarray(np.sum([w * posterior.mean(X) for w, posterior in pairs], axis=0))
 
     def moments(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of the outputs at each point of a batch.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            Mean, (n, n_out), and covariance, (n, n_out, n_out).
-        """
+        """Return mean (n, n_out) and covariance (n, n_out, n_out) at X, see `ProcessPosterior`."""
         moments = [posterior.moments(X) for posterior in self._counted("predictions")]
         # E f = Σ_s w_s m_s
         mean = np.sum([w * m for w, (m, _) in zip(self.weights, moments, strict=True)], axis=0)
@@ -306,17 +299,9 @@ class MixturePosterior(Short):
         return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw functions at X, (n_samples, n, n_out), with a draw of the component for each output.
+        """Return functions at X, (n_samples, n, n_out), with a component drawn for each output.
 
         If the outputs are coupled, one combination of components is drawn for all of them.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of functions.
-            rng: Generator of the draws.
-
-        Returns:
-            The functions.
         """
         shares = self.weights if self.independent else self.weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)
