@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -23,6 +22,7 @@ from bnn._validation import (
 from bnn.noise.models import DataNoise
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
+from safe_files.text import Short
 
 FOLDS = 50  # of the cross-validation, at most
 # Share of the residual covariance that is a multiple of I: without it, the part orthogonal to the

@@ -22,7 +22,6 @@ from bnn._incomplete_data import (
     warn_of_rounding,
     where_present,
 )
-from bnn._text import described
 from bnn._validation import (
     Array,
     as_columns,
@@ -40,6 +39,7 @@ from bnn._validation import (
 from bnn.noise import noise_gradient
 from bnn.noise.models import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
+from safe_files.text import described
 
 SAME_VALUE = 1e-9  # relative difference up to which two values count as equal
 

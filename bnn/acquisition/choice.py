@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, qmc
 
-from bnn._progress import progress_bar, titled
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -30,6 +29,7 @@ from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise
 from bnn.noise.models import noise_of_new
 from bnn.scaling import BoundsScaler
+from safe_files.progress import progress_bar, titled
 
 Flags: TypeAlias = NDArray[np.bool_]
 FEWEST_MEMBERS = 200  # K of an ensemble: the error of a correlation is about 1 / √K

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_factor, cho_solve
 
-from bnn._text import Short
 from bnn._validation import Array
 from bnn.gp.conditioning import leave_out
 from bnn.noise.covariances import is_diagonal, noise_blocks
+from safe_files.text import Short
 
 # Least standard deviation of a prior that varies, in the networks' units, in which outputs lie in
 # [-1, 1].

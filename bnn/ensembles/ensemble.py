@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn._incomplete_data import warn_of_constant
 from bnn._settings import Settings
-from bnn._text import table
 from bnn._validation import (
     MOST_NETWORKS,
     Array,
@@ -38,6 +37,7 @@ from bnn.regressor import PredictiveRegressor
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same
+from safe_files.text import table
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

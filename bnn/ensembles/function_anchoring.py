@@ -13,7 +13,6 @@ from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn._progress import progress_bar, titled
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._settings import Settings
 from bnn._validation import (
@@ -41,6 +40,7 @@ from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, late_members
 from bnn.training.settings import TrainingSettings
+from safe_files.progress import progress_bar, titled
 
 # The default nugget is this fraction of the standard deviation of the noise, within these bounds.
 # The lower bound is for data with duplicates: there the estimate of heteroscedastic noise is almost

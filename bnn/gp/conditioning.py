@@ -15,12 +15,12 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
-from bnn._progress import counted
-from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 from safe_files.help_page import ExplainedWarning
+from safe_files.progress import counted
+from safe_files.text import Short
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time, so that they

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, solve_triangular
 from scipy.special import logsumexp, softmax
 
-from bnn._progress import counted
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import factorised, leave_out, log_diagonal
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import noise_blocks
+from safe_files.progress import counted
 
 EXTENDED = (64, 256, 1024)  # most combinations to which an output is added, if fewer do not suffice
 ENOUGH_DRAWS = 32.0  # effective number of draws at which they suffice

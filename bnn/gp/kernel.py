@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_array, seen_points
 from bnn.storage import storable
+from safe_files.text import Short
 
 # Values k(a, b) of a kernel, and ∂k/∂a.
 Gradient: TypeAlias = tuple[Array, Array]

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from bnn._text import Short
 from bnn._validation import Array, seen_points
 from bnn.gp.gradients import between_gradients, moment_gradients
 from bnn.gp.kernel import Gradient, Kernel
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
+from safe_files.text import Short
 
 CACHED_ARRAYS = 6  # arrays that a ProcessModel caches
 PAIRS = 64  # pairs of points whose gradients are computed at a time

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._text import Short
 from bnn._validation import (
     Array,
     as_columns,
@@ -18,6 +17,7 @@ from bnn._validation import (
     seen_points,
 )
 from bnn.storage import storable
+from safe_files.text import Short
 
 CACHED_VALUES = 16  # sets of points whose values a ModelMean caches
 

@@ -13,9 +13,7 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._text import Short
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.gp.conditioning import JointColumns, ProcessPosterior
 from bnn.gp.coupling import ENOUGH_DRAWS, combinations_of
@@ -25,6 +23,8 @@ from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
 from bnn.storage.values import same
 from safe_files.help_page import see
+from safe_files.progress import counted
+from safe_files.text import Short
 
 TINY = 1e-300  # replaces a weight of zero in logarithms and divisions
 # If correlated noise couples the outputs, at most COMBINATIONS of their components are mixed, or as

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dpstrf
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import (
     Array,
@@ -32,6 +31,7 @@ from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.open_parameters import check_others, of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
+from safe_files.progress import counted
 
 MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
 ROUNDING_ERROR = 1e-8  # largest error of a covariance that counts as rounding, relative to its size

@@ -14,9 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._incomplete_data import warn_of_constant
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator
-from bnn._text import table
 from bnn._validation import (
     Array,
     as_columns,
@@ -57,6 +55,8 @@ from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see
+from safe_files.progress import counted
+from safe_files.text import table
 
 FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -26,6 +25,7 @@ from bnn.noise.covariances import NoiseWarning, noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
 from bnn.storage import storable
+from safe_files.text import Short
 
 # The form of a Noise after a check
 Covariance: TypeAlias = Array | HeteroscedasticNoise

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from bnn._text import Short
 from bnn._validation import Array, as_array, check_above, own_copy
 from bnn.noise.covariances import noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
+from safe_files.text import Short
 
 QUADRATURE_NODES = 64  # of the integral over λ
 TAIL_PROBABILITY = 1e-16  # probability of λ beyond each end of the range of integration

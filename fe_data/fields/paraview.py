@@ -17,8 +17,8 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
-from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.progress import counted
 from safe_files.writing import replacing, require_own
 
 ENDING = ".xdmf"
@@ -89,7 +89,7 @@ def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterat
         steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
     cells = "Triangle_6", d.triangles[:, OTHER_ORDER]
     material = {"material": d.material}
-    values = (_values(rve, step) for step in shown(steps, "fields", "step", len(steps)))
+    values = (_values(rve, step) for step in counted(steps, "fields", "step"))
     with _replacing_series(path, cells, d.points, material, values):
         yield
 
@@ -136,15 +136,12 @@ def save_interfaces(rve: CompositeSolution, path: Path) -> None:
         raise ValueError("rve has no interfaces: its fibres cannot debond")
     nodes, lines = np.unique(sides, return_inverse=True)
     cells = "Edge_3", lines.reshape(-1, 3)
-    values = (_values_of_interfaces(rve, step, nodes) for step in range(len(rve.steps)))
+    values = (
+        {name: at_nodes[nodes] for name, at_nodes in _nodal_values(rve, step).items()}
+        for step in range(len(rve.steps))
+    )
     with _replacing_series(path, cells, rve.cell.domain.points[nodes], {}, values):
         pass
-
-
-def _values_of_interfaces(rve: CompositeSolution, step: int, nodes: Ints) -> dict[str, Floats]:
-    """Return the values at the nodes of interfaces at a step by name."""
-    at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
-    return {name: values[nodes] for name, values in at_nodes.items()}
 
 
 @contextlib.contextmanager
@@ -221,9 +218,13 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
     """Return all fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
-        at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
-        return {**at_nodes, **_means_of_phases(rve, step)}
+        return {**_nodal_values(rve, step), **_means_of_phases(rve, step)}
     return {"displacement": _displacement(rve, step), **_element_values(rve, step)}
+
+
+def _nodal_values(rve: CompositeSolution, step: int) -> dict[str, Floats]:
+    """Return the fields at the nodes by name."""
+    return {"displacement": rve.displacement(step), **rve.interface_fields(step)}
 
 
 def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:

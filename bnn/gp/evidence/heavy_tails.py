@@ -15,7 +15,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from tqdm import tqdm
 
-from bnn._progress import progress_bar, titled
 from bnn._validation import Array
 from bnn.gp.conditioning import resolved
 from bnn.gp.evidence.families import LIMITS, FamilyDensity, NoiseForm
@@ -23,6 +22,7 @@ from bnn.gp.evidence.laplace import THINNED, Draw, FamilyFit, most_probable, som
 from bnn.gp.mixture import TINY, Posterior, Prior, components_of, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
+from safe_files.progress import progress_bar, titled
 
 ODDS = 10.0  # prior odds of constant to input-dependent noise, and of Gaussian noise to heavy tails
 # Heavy-tailed noise and hyperparameters are estimated in turn, in TAIL_ROUNDS rounds. Each round

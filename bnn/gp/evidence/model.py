@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bnn._progress import progress_bar, titled
 from bnn._validation import MOST_RESTARTS, Array, check_count, check_option, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family
@@ -64,6 +63,7 @@ from bnn.noise.models import (
     warn_of_excess,
     without_zeros,
 )
+from safe_files.progress import progress_bar, titled
 
 NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
