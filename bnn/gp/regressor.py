@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._incomplete_data import warn_of_constant
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -24,6 +23,7 @@ from bnn._validation import (
     check_kind,
     check_option,
     filled,
+    warn_of_constant,
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.heavy_tails import Tails, factors_of

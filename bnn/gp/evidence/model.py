@@ -159,8 +159,10 @@ def estimated_model(
     if data_noise is not None and data_noise.std is not None:
         data_noise = replace(data_noise, std=data_noise.std[:, outputs])
     columns = y[:, outputs]
-    average = _averaged(searches, components, joint_noise, variances, X, columns, data_noise)
-    mixture, joint_noise, factors = average
+    correlated = kind == "heteroscedastic" and len(outputs) > 1
+    mixture, joint_noise, factors = _averaged(
+        searches, components, joint_noise, correlated, variances, X, columns, data_noise
+    )
     if prescribed is not None:
         factors = None  # they come from one fit, so `factors_of` finds those of all components
     if len(outputs) < y.shape[1]:
@@ -174,6 +176,7 @@ def _averaged(
     searches: Sequence[OutputSearch],
     components: Sequence[GaussianProcessPrior],
     noise: Any,
+    correlated: bool,
     variances: Array | None,
     X: Array,
     y: Array,
@@ -185,7 +188,6 @@ def _averaged(
     """
     weights = [prior_weights(search.weights, search.evidences) for search in searches]
     mixture = MixturePrior(components, np.column_stack(weights))
-    correlated = searches[0].kind == "heteroscedastic" and len(searches) > 1
     if correlated and (data_noise is None or data_noise.std is None):
         correlation = _noise_correlation(searches, mixture, noise, X, y, data_noise)
         noise = replace(noise, correlation=correlation)

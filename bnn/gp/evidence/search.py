@@ -53,7 +53,6 @@ class OutputSearch:
 
     Attributes:
         data: As above.
-        kind: As above.
         steps: Number of families and further stages, for a progress bar.
         fits: The fits of the likely families.
         best: The fit that the estimate of the noise starts from.
@@ -81,7 +80,7 @@ class OutputSearch:
         self.data = data
         self.steps = len(families) + STAGES
         self._families = families
-        self.kind = kind
+        self._kind = kind
         self._noise_variances = noise_variances
         self._restarts = restarts
         self._basis = data.basis.values[:, data.inputs]
@@ -103,7 +102,7 @@ class OutputSearch:
             self.noise = OutputNoise(0.0, np.zeros(self._basis.shape[1]), self._noise_variances)
             return
         both = _likely(self.fits + self._with_small_noise())
-        self.best, self.noise = _gaussian_noise(both, self._basis, self.kind, self.data.seed)
+        self.best, self.noise = _gaussian_noise(both, self._basis, self._kind, self.data.seed)
         self.fits = _one_of_each_family(both)
 
     def _fit_families(self, step: Callable[[], object]) -> list[FamilyFit]:
@@ -137,7 +136,7 @@ class OutputSearch:
         There are none if the kind of noise is given, or above FEW data. So many data determine even
         small noise under its usual hyperprior.
         """
-        if self.kind not in (None, "gaussian") or len(self.data.u) > FEW:
+        if self._kind not in (None, "gaussian") or len(self.data.u) > FEW:
             return []
         seed = self.data.seed
         fits = []
