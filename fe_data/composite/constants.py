@@ -235,7 +235,7 @@ def effective_constants(
         warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
     with threadpool_limits(limits=1):
         microstructure = clear_of_edges(microstructure)
-        domain = composite_domain(microstructure, resolution)
+        domain = composite_domain(phases, microstructure, resolution, elastic=True)
         cell = composite_cell(phases, microstructure, domain, out_of_plane=True, elastic=True)
         stiffness, expansion = homogenised(cell)
     nearest = transversely_isotropic(stiffness)

@@ -16,8 +16,9 @@ from fe_data.composite.stepping import Debonding, IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.interfaces import cut_outlines
+from fe_data.geometry.layers import with_layer
 from fe_data.geometry.mesh import generate_mesh, with_holes
-from fe_data.geometry.microstructure import Microstructure, clear_of_edges
+from fe_data.geometry.microstructure import VOID, Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading, with_increments
 from fe_data.path_following import EquilibriumPath, follow
@@ -31,6 +32,7 @@ from safe_files.text import Short
 # the moduli of porous RVEs err by less than 0.3 %.
 _FINENESS = 1.5
 _FINENESS_CUT = 1.0  # if fibres can debond
+_FINENESS_POROUS = 2.0  # between voids, where all of a ligament begins to yield at once
 DROP = 0.2  # default share of its peak by which the mean stress falls until a path ends
 DROPS = (0.01, 1.0)  # smallest and largest share
 _FALLEN = 0.01  # share by which the mean stress must fall for a peak to be a strength
@@ -226,7 +228,8 @@ def solve_composite(
             temperature.
         increments: Number of increments of each part of the path, if the loading gives none.
         resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`, or
-            that default if fibres can debond.
+            that default if fibres can debond. If nothing can break, inelastic phases also have a
+            layer of thin elements along the outlines of the fibres.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
         partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
@@ -271,8 +274,7 @@ def solve_composite(
     with progress_bar(total, None if silent else "RVE", "step") as bar, one_thread():
         with timed(seconds, "mesh", bar):
             microstructure = clear_of_edges(microstructure)
-            cut = phases.interface is not None
-            domain = composite_domain(microstructure, resolution, cut=cut)
+            domain = composite_domain(phases, microstructure, resolution)
         with timed(seconds, "assembly", bar):
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
@@ -359,19 +361,44 @@ def _step(x: Floats, state: State) -> CompositeStep:
 
 
 def composite_domain(
-    microstructure: Microstructure, resolution: float | None, *, cut: bool = False
+    phases: Phases,
+    microstructure: Microstructure,
+    resolution: float | None,
+    *,
+    elastic: bool = False,
 ) -> Domain:
-    """Mesh a microstructure; voids become holes, and `cut` cuts the outlines of the fibres."""
+    """Mesh a microstructure as the phases need; with `elastic` all are elastic and bonded."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    fineness = _FINENESS_CUT if cut else _FINENESS
-    mesh = generate_mesh(Outline(microstructure, resolution, fineness=fineness))
+    cut = phases.interface is not None and not elastic
     voids = np.flatnonzero(microstructure.is_void)
+    # A crack is as wide as the elements, so phases that can break have no thin ones.
+    inelastic = [] if elastic or phases.can_break else _inelastic(phases, microstructure)
+    fineness = _FINENESS_CUT if cut else _FINENESS
+    if inelastic and voids.size:
+        fineness = _FINENESS_POROUS
+    mesh = generate_mesh(Outline(microstructure, resolution, fineness=fineness))
     if voids.size:
         mesh = with_holes(mesh, voids)
+    for materials in inelastic:
+        mesh = with_layer(mesh, materials)
     if cut:
         mesh = cut_outlines(mesh, len(microstructure.radii))
     return create_domain(mesh, "P2/P0")
+
+
+def _inelastic(phases: Phases, microstructure: Microstructure) -> list[Ints]:
+    """Return the numbers of the inelastic materials of a mesh: fibres, interphases and matrix."""
+    n = len(microstructure.phases)
+    rings = [INTERPHASE] * n if microstructure.interphase else []
+    names = [*microstructure.phases, *rings]
+    inelastic = {
+        name: name != VOID and not phases.of(name).is_elastic for name in dict.fromkeys(names)
+    }
+    numbers = np.flatnonzero([inelastic[name] for name in names])
+    matrix = np.array([] if phases.matrix.is_elastic else [MATRIX], dtype=np.int64)
+    groups = numbers[numbers < n], numbers[numbers >= n], matrix
+    return [group for group in groups if group.size]
 
 
 def composite_cell(

@@ -16,7 +16,7 @@ def with_layer(mesh: Mesh, materials: Ints) -> Mesh:
     """Add a layer of thin elements along the outlines of some materials, inside these materials.
 
     Args:
-        mesh: Mesh of a microstructure, including the triangles of voids.
+        mesh: Mesh of a microstructure. Outlines of holes get no layer.
         materials: (k,) numbers of materials that do not touch each other.
 
     Returns:

@@ -257,7 +257,7 @@ class MaterialPoint(Short):
                 self._rve: _Fast | _General = _Fast(problem)
                 domain: Domain = d
             else:
-                domain = composite_domain(fibres, settings.resolution)
+                domain = composite_domain(self.phases, fibres, settings.resolution)
                 cell = composite_cell(self.phases, fibres, domain, out_of_plane=False)
                 self._rve = _General(cell)
         self._identity = _identity(fibres, domain, self.inputs, settings, self.phases)

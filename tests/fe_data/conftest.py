@@ -37,6 +37,7 @@ class FastElements(Cell):
 
 @pytest.fixture
 def fast_elements(monkeypatch):
-    """Let the general solver have the elements of the fast one."""
+    """Let the general solver have the elements and the mesh of the fast one."""
     monkeypatch.setattr(cell, "_DEGREE", 2)
     monkeypatch.setattr(rve, "Cell", FastElements)
+    monkeypatch.setattr(rve, "with_layer", lambda mesh, _: mesh)

@@ -20,11 +20,11 @@ def hexagonal(vf):
 
 def hexagonal_cell(phases, vf, resolution):
     """Elastic cell of a hexagonal array."""
-    domain = composite_domain(hexagonal(vf), resolution)
+    domain = composite_domain(phases, hexagonal(vf), resolution, elastic=True)
     return composite_cell(phases, hexagonal(vf), domain, out_of_plane=True, elastic=True)
 
 
 def square_cell(phases, vf, resolution):
     """Elastic cell of a square array."""
-    domain = composite_domain(square(vf), resolution)
+    domain = composite_domain(phases, square(vf), resolution, elastic=True)
     return composite_cell(phases, square(vf), domain, out_of_plane=True, elastic=True)

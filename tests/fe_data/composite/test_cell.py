@@ -194,7 +194,8 @@ def test_opposite_sides_move_by_the_mean_strain(general):
 
 def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
-    cell = composite_cell(CARBON, TWO_FIBRES, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
+    domain = composite_domain(CARBON, TWO_FIBRES, 2.0)
+    cell = composite_cell(CARBON, TWO_FIBRES, domain, out_of_plane=True)
     follower = Follower(IncrementalCell(cell), 1e-10)
     follower.begin(Loading((0.01, None, None, 0.01, 0.01, None)).segments(1)[0])
     follower.advance(0.5)
@@ -263,10 +264,9 @@ def test_a_turned_cell_has_the_turned_stiffness():
     stiffnesses = []
     for microstructure, axis in ((TWO_FIBRES, 20.0), (turned, 110.0)):
         fibres = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=axis))
-        domain = composite_domain(microstructure, 8.0)
-        cell = composite_cell(
-            Phases(matrix, fibres), microstructure, domain, out_of_plane=True, elastic=True
-        )
+        phases = Phases(matrix, fibres)
+        domain = composite_domain(phases, microstructure, 8.0)
+        cell = composite_cell(phases, microstructure, domain, out_of_plane=True, elastic=True)
         stiffnesses.append(homogenised(cell)[0])
     quarter = rotation(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     first, second = stiffnesses

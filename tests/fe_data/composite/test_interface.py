@@ -168,8 +168,9 @@ def test_the_tangent_is_the_derivative_of_the_traction(size):
 @pytest.mark.parametrize("out_of_plane", [False, True])
 def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plane):
     """Also for fibres that the edges of the RVE cut."""
-    domain = composite_domain(CUT, 6.0, cut=True)
-    cell = composite_cell(GLASS_EPOXY, CUT, domain, out_of_plane=out_of_plane)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    domain = composite_domain(phases, CUT, 6.0)
+    cell = composite_cell(phases, CUT, domain, out_of_plane=out_of_plane)
     points = cell.interface
     length = 2 * np.pi * CUT.radii.sum()
     assert points.weights.sum() == pytest.approx(length, rel=1e-3)

@@ -32,7 +32,7 @@ def test_rings_have_their_area_also_where_edges_cut_them(thickness):
         ["fibres", "fibres", "void"],
         interphase=thickness,
     )
-    domain = composite_domain(micro, 6.0)
+    domain = composite_domain(COATED, micro, 6.0)
     cell = composite_cell(COATED, micro, domain, out_of_plane=False)
     area = {phase.name: phase.weights.sum() for phase in cell.phases}
     inner = 2 * np.pi * 0.2**2

@@ -32,7 +32,7 @@ PLATE = Phases(MATRIX, MATRIX)
 def test_a_void_has_its_area_and_opposite_edges_still_match(centre):
     """Also one that crosses an edge or a corner of the square."""
     hole = Microstructure([centre, [0.5, 0.25]], [0.2, 0.04], ["void", "fibres"])
-    domain = composite_domain(hole, 8.0)
+    domain = composite_domain(PLATE, hole, 8.0)
     assert not (domain.material == 0).any()
     assert set(np.unique(domain.triangles)) == set(range(len(domain.points)))
     for axis in range(2):
@@ -72,20 +72,20 @@ def test_the_ratio_of_in_plane_moduli_does_not_depend_on_poissons_ratio(nu):
 @pytest.mark.parametrize("kind", ["fibres", "void"])
 @pytest.mark.parametrize("name", ["glass_epoxy", "boron_aluminium"])
 def test_a_small_strain_has_the_stress_of_the_effective_constants(name, kind):
-    """The law of a phase does not change its elastic response."""
+    """Apart from the error of the mesh, which has thin elements only if a phase can yield."""
     micro = Microstructure([[0.5, 0.5]], 0.3, kind)
     phases = named_phases(name)
-    expected = effective_constants(phases, micro, resolution=3).stiffness_GPa[:4, 0] * 1e3
+    expected = effective_constants(phases, micro).stiffness_GPa[:4, 0] * 1e3
     pull = Loading((1e-5, 0.0, 0.0), increments=1)
-    solved = solve_composite(phases, micro, pull, resolution=3, tolerance=1e-9, silent=True)
-    np.testing.assert_allclose(solved.history["stress"][-1, :3], expected[:3] * 1e-5, rtol=1e-6)
+    solved = solve_composite(phases, micro, pull, tolerance=1e-9, silent=True)
+    np.testing.assert_allclose(solved.history["stress"][-1, :3], expected[:3] * 1e-5, rtol=1e-3)
 
 
 def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
     """The stiffness of the cell differs by a share of the soft modulus, which vanishes with it."""
     two = clear_of_edges(Microstructure([[0.25, 0.3], [0.75, 0.7]], [0.2, 0.15]))
     phases = named_phases("glass_epoxy")
-    domain = composite_domain(two, 5)
+    domain = composite_domain(phases, two, 5, elastic=True)
     in_phases = [domain.material == number for number in (-1, 0, 1)]
     porous = dataclasses.replace(two, phases=["fibres", "void"])
     constants = effective_constants(phases, porous, resolution=5)

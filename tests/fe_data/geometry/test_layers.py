@@ -5,7 +5,7 @@ import pytest
 
 from fe_data.geometry.domain import quadratic_gradients, quadrature
 from fe_data.geometry.layers import with_layer
-from fe_data.geometry.mesh import generate_mesh, smallest_jacobian
+from fe_data.geometry.mesh import generate_mesh, smallest_jacobian, with_holes
 from fe_data.geometry.microstructure import (
     Microstructure,
     clear_of_edges,
@@ -85,3 +85,12 @@ def test_only_the_chosen_material_changes():
     nodes = mesh.triangles[fibres]
     assert np.array_equal(layered.points[nodes], mesh.points[nodes])
     assert (layered.material[old:] == MATRIX).all()
+
+
+def test_outlines_of_holes_have_no_layer():
+    """There a layer would not reduce the error."""
+    outline = Outline(RADII, 4.0)
+    mesh = with_holes(generate_mesh(outline), np.array([0, 3]))
+    layered = with_layer(mesh, np.array([MATRIX]))
+    of_fibres = np.isin(outline.left, [1, 2]).sum()
+    assert len(layered.triangles) - len(mesh.triangles) == 2 * of_fibres
