@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.geometry.mesh import SIDES, Mesh, jacobians, require_not_inverted
 
-_THICKNESS = 1 / 5  # of a layer, in smallest heights of the elements that move
+_THICKNESS = 1 / 3  # of a layer, in smallest heights of the elements that move
 
 
 def with_layer(mesh: Mesh, materials: Ints) -> Mesh:
