@@ -1,4 +1,4 @@
-"""Errors of stresses on the default mesh, by comparison with a mesh at least twice as fine."""
+"""Errors of stresses on the default mesh, by comparison with a mesh at least 1.9 times as fine."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from bench.material_convergence import AXES, FINENESS, SATURATING, SEEDS, solve
 
 CASES = [
     ("glass_epoxy", "fibres", "tension", 0.01),
-    ("glass_epoxy", "fibres", "shear", 0.01),
+    ("glass_epoxy", "fibres", "shear", 0.008),
     ("glass_epoxy", "void", "tension", 0.01),
     (SATURATING, "fibres", "tension", 0.02),
     (SATURATING, "fibres", "shear", 0.01),
