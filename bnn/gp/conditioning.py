@@ -130,6 +130,14 @@ def factorised(matrix: Array, noise: Array) -> Array:
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
+def check_joint(X: Array, n_outputs: int) -> None:
+    """Raise ValueError if the joint covariance of outputs at the points X has too many rows."""
+    size = len(X) * n_outputs
+    if size > MOST_ROWS:
+        rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
+        raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+
+
 class Factor(NamedTuple):
     """The factorised covariance of the data of columns of f U, or of all of them if coupled.
 
@@ -387,10 +395,7 @@ class ProcessPosterior(Short):
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X (n, n_in), (n_samples, n, n_out); ValueError for too many points."""
-        size = len(X) * (len(self.axes) if self.coupled else 1)
-        if size > MOST_ROWS:
-            rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
-            raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+        check_joint(X, len(self.axes) if self.coupled else 1)
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
         blocks = counted(list(self._reduced(X)), "realisations", "output")
