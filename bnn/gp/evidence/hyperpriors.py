@@ -77,11 +77,11 @@ def kernel_covariance(
         kernel, X, *scaling, float(y.var()), features=features, hyperpriors=hyperpriors
     )
     seen = X[:, features]
-    at_medians = covariance.kernel(np.array([hyperprior.median for hyperprior in hyperpriors]))
+    medians = np.array([hyperprior.median for hyperprior in hyperpriors])
+    at_medians = covariance.kernel(medians)
     check_finite(at_medians, at_medians(seen), seen, seen)
-    for parameter, slope in zip(
-        open_parameters(kernel), slopes(kernel, at_medians, seen), strict=True
-    ):
+    by_parameter = slopes(kernel, np.exp(medians), seen)
+    for parameter, slope in zip(open_parameters(kernel), by_parameter, strict=True):
         what = f"the derivative with respect to {parameter.name} of "
         check_finite(at_medians, slope, seen, seen, what)
     return covariance
