@@ -7,10 +7,9 @@ Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
@@ -50,15 +49,7 @@ def log_diagonal(roots: Array) -> Array:
 
 
 def least_variance(n_data: int, variance: Array | float) -> Array:
-    """Return the least variance of noise with which the covariance of data can be factorised.
-
-    Args:
-        n_data: Number of data, N.
-        variance: Largest variance of the prior at the data.
-
-    Returns:
-        Variance of the nugget, EIGENVALUE_ERROR * N times the variance of the prior.
-    """
+    """Return the variance of the nugget for N data with this largest variance of the prior."""
     return np.asarray(EIGENVALUE_ERROR * n_data * variance)
 
 
@@ -78,38 +69,28 @@ def resolved(
         output whose noise has no correlations keeps its noise if its covariances can be factorised
         under all priors.
     """
-    if y is not None and np.isnan(y).any() and is_diagonal(noise):
-        return _resolved_apart(noise, priors, X, ~np.isnan(y))
-    least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
-    if is_diagonal(noise):
-        variances = np.einsum("...jj->...j", noise)
-        small = variances < least
-        for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
-            covariances = (prior.covariance(X, X, j) for prior in priors)
-            if all(_is_factorised(covariance, variances[..., j]) for covariance in covariances):
-                small[..., j] = False
-    else:
+    if not is_diagonal(noise):
+        variances = np.max([p.variances(X).max(axis=1) for p in priors], axis=0)
+        least = least_variance(len(X), variances)
         # The noise suffices if all eigenvalues of Σ_noise - diag(ℓ) are >= 0. The noise of outputs
         # may differ by orders of magnitude, so outputs are divided by it, which keeps the signs.
         scale = 1.0 / np.sqrt(np.einsum("...jj->...j", noise))
         relative = (noise - np.diag(least)) * scale[..., :, None] * scale[..., None, :]
         small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
-    nugget = np.where(small, least, 0.0)
-    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
-
-
-def _resolved_apart(
-    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, present: NDArray[np.bool_]
-) -> Array:
-    """Add a nugget to the noise of each output in its rows that are not missing, see `resolved`."""
-    total = noise * np.ones((len(X), 1, 1))
-    for j, rows in enumerate(present.T):
-        of_output = [p.variances(X[rows])[j].max() for p in priors]
-        least = least_variance(np.count_nonzero(rows), np.max(of_output))
-        variances = total[rows, j, j]
-        covariances = (p.covariance(X[rows], X[rows], j) for p in priors)
-        if np.any(variances < least) and not all(_is_factorised(c, variances) for c in covariances):
-            total[rows, j, j] += np.where(variances < least, least, 0.0)
+        nugget = np.where(small, least, 0.0)
+        return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+    missing = np.zeros((len(X), noise.shape[-1]), dtype=bool) if y is None else np.isnan(y)
+    constant = noise.ndim == 2 and not missing.any()
+    total = noise.copy() if constant else noise * np.ones((len(X), 1, 1))
+    for j, absent in enumerate(missing.T):
+        points = X[~absent]
+        least = least_variance(len(points), max(p.variances(points)[j].max() for p in priors))
+        place: Any = (j, j) if constant else (~absent, j, j)
+        variances = total[place]
+        small = variances < least
+        covariances = (p.covariance(points, points, j) for p in priors)
+        if small.any() and not all(_is_factorised(c, variances) for c in covariances):
+            total[place] += np.where(small, least, 0.0)
     return np.asarray(total)
 
 
@@ -390,9 +371,9 @@ class ProcessPosterior(Short):
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X))
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        return self.mean(X), self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from the covariances of the columns of f U."""

@@ -8,14 +8,12 @@ So Σ_i a_i ∂k/∂ log θ_i = 2 k. If the unit of x changes, k stays the same,
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from bnn._validation import Array, varies
-from bnn.gp.kernel import STEP, Kernel, check_finite, comparable, differences
-
-Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
+from bnn.gp.kernel import STEP, Kernel, Place, check_finite, differences, with_parameters
 
 MOST_POINTS = 5  # most data from which the points of the equations are made
 NEARER = (1.0, 0.3, 0.1, 0.03)  # distances of these points, relative to the distances of data
@@ -63,19 +61,6 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
         if all(place in units and units[place].inputs is not None for place in open_):
             break
     return units
-
-
-def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
-    """Return a kernel whose open parameters, or others, have values."""
-    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
-    for (name, entry), value in values.items():
-        if entry is None:
-            changed[name] = float(value)
-        else:
-            entries = list(changed[name])
-            entries[entry] = float(value)
-            changed[name] = comparable(entries)
-    return type(kernel)(**changed)
 
 
 def default_of(kernel: Kernel, name: str, entry: int | None = None) -> float:

@@ -22,7 +22,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import least_variance, log_diagonal
+from bnn.gp.conditioning import least_variance
 from bnn.gp.evidence.prescribed import BEYOND, PrescribedCovariance
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
@@ -498,5 +498,5 @@ class FamilyDensity:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
         y = self.y if self.covariance is None else self.y - self.covariance.mean(eta[self.open])
         solved = dpotrs(root, y, lower=True)[0]
-        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
-        return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved
+        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const, of a copy as in `log_diagonal`
+        return float(-0.5 * y @ solved - np.log(root.diagonal().copy()).sum()), solved

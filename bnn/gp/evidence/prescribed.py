@@ -71,22 +71,7 @@ class MeanForm:
         intercept: bool = True,
         coefficient_variance: float | None = None,
     ) -> Self:
-        """Check the arguments of `fit_prior` that describe the mean.
-
-        Args:
-            X: (N, n_in).
-            y: (N, n_out).
-            mean: As for `fit_prior`, like all that follow.
-            mean_features: See there.
-            intercept: See there.
-            coefficient_variance: See there.
-
-        Returns:
-            The form of the mean.
-
-        Raises:
-            ValueError: If an argument is invalid or does not match X or y.
-        """
+        """Return the form that arguments of `fit_prior` describe; ValueError if one is invalid."""
         model = None
         if mean is not None:
             model = ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)
