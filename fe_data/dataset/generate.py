@@ -232,7 +232,6 @@ def _prepared(folder: Path, indices: range, digest: str, retry_failed: bool) -> 
     if pending:
         storage.require_no_link(folder, pending)
         storage.require_unchanged(folder, digest)
-    storage.remove_leftovers(folder, indices)
     storage.make_places(folder, pending)
     return pending
 

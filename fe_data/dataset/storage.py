@@ -245,10 +245,6 @@ def _is_as_written(path: Path, digest: str, written: dict[str, Any]) -> bool:
         return bool(written)
     if path.name == TABLE:
         return digest == written.get("table_sha256")
-    # Older versions wrote no checksum of the failures.
-    if "failures_sha256" not in written and written.get("samples"):
-        with path.open("rb") as file:
-            return file.readline() == b"index,attempt,seed,status,reason\n"
     return digest == written.get("failures_sha256")
 
 
@@ -273,14 +269,6 @@ def formatted(provenance: dict[str, Any]) -> str:
 def _digest_of_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
-    """Delete temporary files of these samples, which a killed process left behind."""
-    ours = {record_path(folder, index).name for index in indices}
-    for path in (folder / RECORDS).glob("*/.*.tmp"):
-        if path.name[1:].rsplit(".", 2)[0] in ours:
-            path.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:
