@@ -38,6 +38,15 @@ from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
+FULL_RUN = {  # processor seconds without AVX-512; with AVX-512 trainings take four fifths
+    "dataset": 300,
+    "00_method": 20,
+    "01_prior_study": 300,
+    "02_example_1d": 100,
+    "03_materials_data": 30,
+    "04_materials_surrogate": 80,
+}
+REPEATS = {"01_prior_study": 1840, "02_example_1d": 1960, "04_materials_surrogate": 480}
 OF_SHIPPED_TABLES = (MATERIALS_DATA, ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING)
 LONGEST = (SURROGATE,)  # notebooks, in a small run
 
@@ -59,6 +68,9 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
+SECONDS, SECONDS_OF_REPEATS = (
+    (FULL_RUN, REPEATS) if PROFILE.name == paths.REFERENCE.name else ({}, {})
+)
 DOIT_CONFIG = {
     "reporter": actions.Reporter,
     "check_file_uptodate": actions.Contents,
@@ -99,7 +111,7 @@ def _comparison(design, name):
 
 def task_dataset():
     """Simulate the designs of the profile."""
-    yield _simulation(PROFILE.datasets, OWN_DATA)
+    yield _simulation(PROFILE.datasets, OWN_DATA) | {"meta": {"seconds": SECONDS.get("dataset")}}
 
 
 def task_draws():
@@ -175,6 +187,7 @@ def _execution(name, with_repeats=False):
             (_has_pictures, [metrics]),
         ],
         "targets": [metrics, out / "notebooks" / f"{name}.html"],
+        "meta": {"seconds": (SECONDS_OF_REPEATS if with_repeats else SECONDS).get(name)},
     }
 
 

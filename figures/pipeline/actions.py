@@ -1,10 +1,12 @@
 """Actions and reports for dodo.py: run programs, and report a failure in one sentence."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -12,6 +14,7 @@ from doit.dependency import FileChangedChecker, SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 from doit.task import Task
+from joblib import cpu_count
 
 from figures.pipeline.arithmetic import environment
 from figures.pipeline.clean import note
@@ -78,15 +81,57 @@ def is_shown(task: Task) -> bool:
     return bool(task.actions) and not (task.meta or {}).get("silent")
 
 
+def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, float]:
+    """Return the estimated seconds of the selected tasks and of the tasks that they depend on.
+
+    Estimates are for an idle core. Tasks without an estimate are left out.
+    """
+    estimates: dict[str, float] = {}
+    seen: set[str] = set()
+    ahead = [*selected]
+    while ahead:
+        name = ahead.pop(0)
+        if name in seen or name not in tasks:
+            continue
+        seen.add(name)
+        seconds = (tasks[name].meta or {}).get("seconds")
+        if seconds:
+            estimates[name] = seconds
+        ahead += [*tasks[name].task_dep, *tasks[name].setup_tasks]
+    return estimates
+
+
+def cores() -> int:
+    """Return the number of cores for estimates of time, at most two, as they were measured."""
+    return min(cpu_count(), 2)
+
+
+def minutes(seconds: float) -> str:
+    """Format a time in minutes, rounded up."""
+    return f"about {math.ceil(seconds / 60)} min"
+
+
 class Reporter(ConsoleReporter):
-    """Reports the beginning and the duration of each task, unless its `meta` has `silent`."""
+    """Reports the plan of a run; then the beginning, duration and remaining time of each task.
+
+    `meta` of a task may have `seconds`, its time on an idle core, and `silent`, for no report.
+    """
 
     def initialize(self, tasks, selected_tasks):
-        """Wait for other runs in this checkout to end."""
+        """Wait for other runs in this checkout to end, then show the plan."""
         super().initialize(tasks, selected_tasks)
         self.lock = wait_for_turn(STATE)
         self.begun: dict[str, float] = {}
+        self.plan = planned(tasks, selected_tasks)  # seconds of each task with an estimate
+        self.took: dict[str, float] = {}  # seconds of each finished task
+        self.skipped: set[str] = set()
         signal.signal(signal.SIGINT, INTERRUPTION.receive)
+        if self.plan:
+            self.write("plan (parts that are up to date are skipped):\n")
+            for name, seconds in self.plan.items():
+                self.write(f"   {tasks[name].doc}: {minutes(seconds)} of one core\n")
+            total = minutes(sum(self.plan.values()) / cores())
+            self.write(f"   together {total} with {cores()} idle cores\n")
 
     def execute_task(self, task):
         """Report that a task begins."""
@@ -95,15 +140,36 @@ class Reporter(ConsoleReporter):
             self.write(f"== {task.doc}\n")
 
     def add_success(self, task):
-        """Report how long a task took."""
+        """Report how long a task took, and the remaining time."""
         if task.name in self.begun:
-            took = time.monotonic() - self.begun[task.name]
-            self.write(f"   {task.doc}: {took:.0f} s\n")
+            self.took[task.name] = time.monotonic() - self.begun[task.name]
+            self.write(f"   {task.doc}: {self.took[task.name]:.0f} s{self.progress()}\n")
 
     def skip_uptodate(self, task):
         """Report that a task is up to date."""
+        self.skipped.add(task.name)
         if is_shown(task):
             self.write(f"-- {task.doc}: up to date\n")
+
+    def progress(self) -> str:
+        """Return how many parts of the plan are done, and the remaining time.
+
+        The remaining time is that of the plan, times the relative error of its estimates in the
+        finished parts, less the time that running parts have taken.
+        """
+        parts = self.plan.keys() - self.skipped
+        done = parts & self.took.keys()
+        if not done:
+            return ""
+        text = f"; {len(done)} of {len(parts)} parts done"
+        ahead = parts - done
+        if ahead:
+            error = sum(self.took[name] for name in done) / sum(self.plan[name] for name in done)
+            now = time.monotonic()
+            ran = {name: now - self.begun.get(name, now) for name in ahead}
+            left = sum(max(0.0, error * self.plan[name] - ran[name]) for name in ahead)
+            text += f", {minutes(left / cores())} left"
+        return text
 
     def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
         self.write(f"!! {result['task'].doc}: {result['exception'].get_msg()}\n")

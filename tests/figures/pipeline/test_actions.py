@@ -1,5 +1,6 @@
 """One run at a time works in a checkout; interruptions end programs; the time left is estimated."""
 
+import io
 import os
 import runpy
 import subprocess
@@ -66,3 +67,20 @@ def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tm
     for content in ("vf\n0.2\n", "vf\n0.2\n", "vf\n0.3\n", "vf\n0.3\n"):
         make(content)
     assert ran == ["vf\n0.2\n", "vf\n0.3\n"]
+
+
+def test_the_remaining_time_is_that_of_the_plan_times_the_error_of_its_finished_parts(monkeypatch):
+    """A part that takes 22 instead of 20 s lengthens what is left by a tenth."""
+    monkeypatch.setattr(pipeline, "cores", lambda: 2)
+    reporter = pipeline.Reporter(io.StringIO(), {})
+    reporter.plan = {"first": 20.0, "current": 300.0, "long": 6000.0, "skipped": 5000.0}
+    reporter.skipped = {"skipped"}
+    reporter.begun = {}
+    reporter.took = {}
+    assert reporter.progress() == ""
+    reporter.took = {"first": 22.0, "not planned": 100.0}
+    assert reporter.progress() == "; 1 of 3 parts done, about 58 min left"  # 6300 · 1.1 / 2 s
+    reporter.begun["long"] = time.monotonic() - 1230
+    assert reporter.progress() == "; 1 of 3 parts done, about 48 min left"  # (6930 - 1230) / 2 s
+    reporter.took |= {"current": 330.0, "long": 6600.0}
+    assert reporter.progress() == "; 3 of 3 parts done"

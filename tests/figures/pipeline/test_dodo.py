@@ -69,6 +69,7 @@ def test_repeats_train_several_times_into_a_folder_of_their_own(dodo, tables):
         once = notebook_task(names, name)
         assert once["targets"][0] == ROOT / "figures" / "full" / f"{name}.json"
         assert str(once["uptodate"]) != str(task["uptodate"])
+        assert once["meta"]["seconds"] < task["meta"]["seconds"]
     # Other tables matter to one of them, and have no independent draws here.
     (task,) = dodo(PROFILE="full", DATA=tables).task_repeats()
     assert task["name"].endswith(":04_materials_surrogate")
