@@ -14,7 +14,7 @@ from scipy.linalg import solve_triangular
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
-from bnn.export.noise import log_noise
+from bnn.export.models import log_noise
 from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
