@@ -10,6 +10,7 @@ where log p(η) = -½ (η - c)ᵀ P (η - c) is the hyperprior of precision P, w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -111,29 +112,14 @@ def most_probable(
         ends = [search(start, steps) for start in starts]
     else:
         ends = [search(start, FIRST_STEPS) for start in starts]
-        ends.append(search(min(ends, key=_value).x, steps))
-    return np.asarray(min(ends, key=_value).x)
-
-
-def _value(result: OptimizeResult) -> float:
-    return float(result.fun)
+        ends.append(search(min(ends, key=attrgetter("fun")).x, steps))
+    return np.asarray(min(ends, key=attrgetter("fun")).x)
 
 
 def most_probable_of_many(
     density: FamilyDensity, starts: Sequence[Array], seed: int | None
 ) -> Array:
-    """Return `most_probable`, above THINNED data by a search with some of them.
-
-    A few steps with all data follow.
-
-    Args:
-        density: log p(y, η) with its gradient.
-        starts: Starts of the searches, (m,) each.
-        seed: Seed of the choice of data.
-
-    Returns:
-        η, (m,).
-    """
+    """Return `most_probable`, above THINNED data by a search with some and a few steps with all."""
     N = len(density.y)
     if N <= THINNED:
         return most_probable(density, starts)
@@ -144,16 +130,10 @@ def most_probable_of_many(
 def further_starts(
     density: FamilyDensity, restarts: int, near: int, seed: int | None
 ) -> list[Array]:
-    """Return starts of searches: the median of the hyperprior, random starts, and nearer ones.
+    """Return 1 + restarts + near starts of searches: the median of the hyperprior, and draws.
 
-    Args:
-        density: log p(y, η).
-        restarts: Number of random starts, each the best of STARTS draws from the hyperprior.
-        near: Number of further starts: draws at NEARER times their distance to the median.
-        seed: Seed of the draws.
-
-    Returns:
-        1 + restarts + near starts, (m,) each.
+    Each restart is the best of STARTS draws from the hyperprior. The last starts are `near` draws
+    at NEARER times their distance to the median.
     """
     drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
     away = drawn * density.deviations
@@ -214,16 +194,7 @@ class Sample:
 def importance_sample(
     fit: FamilyFit, draws: int, seed: int | None, keep_roots: bool = False
 ) -> Sample:
-    """Draw from the posterior of the η of a family by importance sampling.
-
-    Args:
-        fit: The family.
-        draws: Number of draws.
-        seed: Seed of the draws.
-        keep_roots: Whether the factors of the covariances are kept.
-
-    Returns:
-        The draws.
+    """Return draws from the posterior of the η of a family, by importance sampling.
 
     Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
     the weights.
@@ -285,19 +256,12 @@ class Draws:
 def posterior_draws(
     fits: Sequence[FamilyFit], seed: int | None, places: Array | None = None
 ) -> Draws:
-    """Draw hyperparameters from the posteriors of several families, weighted by their evidence.
+    """Return draws from the posteriors of several families, weighted by their evidence.
 
     The evidence of a family is estimated from its draws if their effective number is at least
     RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
     families with many hyperparameters.
-
-    Args:
-        fits: The families.
-        seed: Seed of the draws.
-        places: Scaled places at which moments are computed, (m, n); None computes none.
-
-    Returns:
-        The draws.
+    Moments are computed at scaled places (m, n), if there are any.
     """
     draws: list[Draw] = []
     log_weights = []
@@ -327,16 +291,10 @@ def posterior_draws(
 
 
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
-    """Lower the weights of each family whose share exceeds its limit, see `Family.most`.
+    """Return log weights of draws, lowered for each family above its limit, see `Family.most`.
 
     A limit leaves weight to the families without a limit. If there is none, it changes nothing.
-
-    Args:
-        fits: The families.
-        log_weights: For each family the logarithms of the weights of its draws, (S,).
-
-    Returns:
-        The logarithms of the new weights, (S,) for each family, not normalised.
+    There is an array (S,) for each family; the new weights do not sum to one.
     """
     most = np.array([fit.density.family.most for fit in fits])
     if np.all(most < 1.0):
@@ -411,14 +369,9 @@ def prior_weights(posterior: Array, evidences: Array) -> Array:
 def updated(weights: Array, gains: Array) -> Array:
     """Return the posterior weights of components given further data, tempered like draws.
 
-    Args:
-        weights: Posterior weights given the data so far, (S,).
-        gains: Log density of the further data under each component, (S,).
-
-    Returns:
-        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power for
-        which the effective number of components is at least EFFECTIVE_COMPONENTS, or that before if
-        smaller.
+    These are w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g_s is the log density of the further data.
+    τ <= 1 is the largest power for which the effective number of components is at least
+    EFFECTIVE_COMPONENTS, or that before if smaller.
     """
     least = min(EFFECTIVE_COMPONENTS, 1.0 / np.sum(weights**2))
     logs = np.log(np.maximum(weights, TINY))
