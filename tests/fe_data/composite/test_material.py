@@ -22,10 +22,8 @@ from fe_data import (
     VolumeFraction,
     law,
     named_phases,
-    solve_composite,
 )
 from fe_data.__main__ import main
-from fe_data.composite import rve
 from fe_data.composite.laws import deviator, pressure_stress
 from fe_data.composite.laws import von_mises as von_mises_of
 from fe_data.composite.phases import EXAMPLES, load_phases
@@ -414,47 +412,19 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
     assert stress.tolist() == direct.history["stress"][1:, 0].tolist()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "phase", "strain", "most"),
-    [
-        ("glass_epoxy", "fibres", -0.02, 7e-3),
-        ("boron_aluminium", "fibres", 0.02, 2e-3),
-        ("glass_epoxy", "void", -0.02, 1e-3),
-        ("boron_aluminium", "void", 0.02, 2e-3),
-    ],
-)
-def test_stresses_of_the_default_mesh_err_as_the_page_of_validation_says(
-    monkeypatch, name, phase, strain, most
-):
-    """By comparison with a mesh twice as fine; bands of plastic strain in epoxy need more."""
-    porous = phase == "void"
-    micro = random_microstructure(0.2 if porous else 0.5, 1, 4 if porous else 6)
-    micro = dataclasses.replace(micro, phases=phase)
-    loading = Loading((strain, None, None), increments=20)
-    curves = []
-    for fineness in (rve._FINENESS, 2 * rve._FINENESS):
-        monkeypatch.setattr(rve, "_FINENESS", fineness)
-        solved = solve_composite(named_phases(name), micro, loading, silent=True)
-        curves.append(solved.history["stress"][1:, 0])
-    errors = np.abs(curves[0] / curves[1] - 1)
-    assert errors[-1] < most
-    assert errors.max() < max(most, 5e-3)
-
-
 def yaml_of(name):
     return {"phases": named_phases(name).as_dict()}
 
 
 @pytest.mark.slow
 def test_glass_epoxy_has_the_stresses_of_the_guide():
-    """docs/own_composite.md: 126 MPa in compression and 76 MPa in tension at 2 %."""
+    """docs/own_composite.md: 76 MPa in compression and 59 MPa in tension at 1 %."""
     phases = named_phases("glass_epoxy")
     inputs = Inputs(0.4, **phases.fixed_inputs)
     ends = [
-        solve_material(phases, inputs, 0, Settings(increments=40, strain=strain), silent=True)
+        solve_material(phases, inputs, 0, Settings(increments=20, strain=strain), silent=True)
         .history["stress"][-1, 0]
         .item()
-        for strain in (-0.02, 0.02)
+        for strain in (-0.01, 0.01)
     ]
-    assert [round(end) for end in ends] == [-126, 76]
+    assert [round(end) for end in ends] == [-76, 59]
