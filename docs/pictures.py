@@ -43,14 +43,14 @@ def own_composite(names: dict[str, Any]) -> Figure:
     for n, ends in zip(names["sizes"], names["study"], strict=True):
         left.plot(np.full(len(ends), n), ends, "C0.")
     mean, half = -names["mean"][0], 1.96 * names["std"][0]
-    strain = np.linspace(0.0, 2.0, len(mean) + 1)[1:]  # [%]
+    strain = np.linspace(0.0, 1.0, len(mean) + 1)[1:]  # [%]
     right.fill_between(strain, mean - half, mean + half, alpha=0.3, label="surrogate, 95 % band")
     for number, curve in enumerate(names["check"]):
         label = None if number else f"{len(names['check'])} simulated RVEs"
         right.plot(strain, curve, "k", lw=0.7, label=label)
-    left.set(xlabel="number of fibres", ylabel="compressive stress at 2 % [MPa]")
+    left.set(xlabel="number of fibres", ylabel="compressive stress at 1 % [MPa]")
     right.set(xlabel="compressive strain [%]", ylabel="compressive stress [MPa]")
-    right.set(xlim=(1, 2), ylim=(0.6 * mean[-1], 1.1 * mean[-1]))
+    right.set(xlim=(0.5, 1), ylim=(0.5 * mean[-1], 1.1 * mean[-1]))
     right.legend(loc="lower right")
     return figure
 
