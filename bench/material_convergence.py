@@ -28,9 +28,7 @@ from fe_data.geometry.outline import default_size
 from figures.markdown import table_lines
 
 SHIPPED = ("glass_epoxy", "boron_aluminium")
-SATURATING = (
-    "glass, J2 epoxy"  # which hardens by Voce's law, and hardly at a plastic strain of 0.05
-)
+SATURATING = "glass, J2 epoxy"  # hardens by Voce's law, hardly at a plastic strain of 0.05
 FRACTIONS = {"fibres": 0.5, "void": 0.2}
 AXES = {"tension": (0, 1), "compression": (0, -1), "shear": (3, 1)}  # component and sign
 SEEDS = (1, 2, 3)
