@@ -261,7 +261,10 @@ class Strength(Short):
         damaged_fraction: Length fraction of the interfaces that soften or have debonded [-].
         dissipated_J_m2: Work that interfaces and softening phases have dissipated at the end, per
             area of a section through the RVE [J/m²].
-        viscous_share: Work of the viscous tractions over the dissipated work at the end [-].
+        viscous_share: Work of the viscous tractions and stresses outside snaps, over the dissipated
+            work at the end [-].
+        snap_share: Elastic energy that snaps released and fracture did not use, over the dissipated
+            work at the end [-].
         energy_error: Difference between the work of the mean stress and its parts, over this work.
         damaged_area: Area fraction of the RVE that is damaged at the end [-].
         broken_area: Area fraction that carries no stress any more [-].
@@ -274,6 +277,7 @@ class Strength(Short):
     damaged_fraction: float
     dissipated_J_m2: float
     viscous_share: float
+    snap_share: float
     energy_error: float
     damaged_area: float = 0.0
     broken_area: float = 0.0

@@ -1,6 +1,7 @@
 """The law of cohesive interfaces, and RVEs whose fibres debond."""
 
 import dataclasses
+import functools
 import json
 from xml.etree import ElementTree as ET
 
@@ -32,6 +33,8 @@ from fe_data.__main__ import main
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
+from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
@@ -238,7 +241,8 @@ def test_the_energies_are_balanced_and_the_viscous_part_is_small():
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
     pull = Loading((0.02, None, None, None, None, None))
     history = simulated(phases, ONE, pull, increments=40).history
-    parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
+    parts = ("work_on_phases", "interface_energy", "debonding_energy")
+    parts += ("viscous_energy", "snap_energy")
     total = sum(history[name] for name in parts)
     work = history["external_work"]
     np.testing.assert_allclose(total, work, atol=0.01 * work[-1])
@@ -248,6 +252,22 @@ def test_the_energies_are_balanced_and_the_viscous_part_is_small():
     mean = (history["stress"][1:] + history["stress"][:-1]) / 2
     expected = (mean * np.diff(history["strain"], axis=0) * [1, 1, 1, 2, 2, 2]).sum()
     assert work[-1] == pytest.approx(expected, rel=0.02)
+
+
+def test_a_tenth_of_the_viscosity_changes_the_viscous_work_but_not_the_energy_of_snaps(monkeypatch):
+    """Snaps of brittle interfaces release elastic energy, which is no property of the method."""
+    brittle = Interface(50.0, 75.0, 0.5, 1.5, 7.0)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=brittle)
+    pull = Loading((0.02, *[None] * 5), increments=40)
+    default = simulated(phases, THREE, pull, resolution=3.0).strength
+    less = functools.partial(IncrementalCell, viscosity=0.1 * VISCOSITY)
+    monkeypatch.setattr("fe_data.composite.rve.IncrementalCell", less)
+    less_viscous = simulated(phases, THREE, pull, resolution=3.0).strength
+    assert default.snap_share == pytest.approx(less_viscous.snap_share, rel=0.2)
+    assert 0.1 < default.snap_share < 0.2
+    assert default.viscous_share < 0.02
+    assert less_viscous.viscous_share < 0.5 * default.viscous_share
+    assert less_viscous.strength_MPa == pytest.approx(default.strength_MPa, rel=2e-3)
 
 
 def test_debonding_begins_at_the_stress_of_goodier():
@@ -435,7 +455,7 @@ def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
 
 
 def test_measured_strengths_are_beside_those_of_the_rves():
-    strength = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.0)
+    strength = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.02, 0.0)
     names = "transverse_tension", "transverse_shear"
     samples = [SampledStrength(name, 0, strength, "") for name in names]
     measured = named_phases("glass_epoxy_ly556_breaking").measured
