@@ -137,7 +137,7 @@ def task_reference_table():
 
 
 def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
-    """Whether the pictures of a notebook are all there; doit itself looks at targets only."""
+    """Return whether all pictures of a notebook exist; doit itself checks targets only."""
     return paths.is_complete(metrics)
 
 

@@ -53,7 +53,7 @@ class Ours:
 
 
 class ScikitLearn(Ours):
-    """A process with constant noise, whose hyper-parameters have the largest evidence."""
+    """A process with constant noise, whose hyperparameters have the largest evidence."""
 
     name = "scikit-learn"
 
@@ -67,7 +67,7 @@ class ScikitLearn(Ours):
 
 
 class BoTorch(Ours):
-    """SingleTaskGP, whose hyper-parameters have the largest posterior density."""
+    """SingleTaskGP, whose hyperparameters have the largest posterior density."""
 
     name = "BoTorch"
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from bnn._text import Short
+from safe_files.text import Short
 
 
 class Settings(Short, BaseEstimator):  # type: ignore[misc, unused-ignore]

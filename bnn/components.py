@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -20,9 +19,10 @@ from bnn._validation import (
     check_kind,
     check_positive,
 )
-from bnn.noise.known import DataNoise
+from bnn.noise.models import DataNoise
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
+from safe_files.text import Short
 
 FOLDS = 50  # of the cross-validation, at most
 # Share of the residual covariance that is a multiple of I: without it, the part orthogonal to the

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from bnn._settings import Settings
-from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -25,6 +24,7 @@ from bnn._validation import (
 )
 from bnn.storage import register, storable
 from safe_files.help_page import ExplainedWarning
+from safe_files.text import Short
 
 # None (no scaling), "data" (range of the data), (low, high), one such pair per column, or Bounds.
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None

@@ -168,7 +168,7 @@ def escape(app, what, name, value, options, lines):
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Connect the functions of this module to Sphinx."""
     app.connect("config-inited", lambda *_: api_pages.write([*TUTORIALS, *NOTEBOOKS]))
     app.connect("source-read", complete)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))

@@ -35,14 +35,9 @@ def sentences(text: str) -> Iterator[str]:
             yield words
 
 
-def page_prose(path: Path) -> str:
-    """Return a Markdown page without what is no prose."""
-    return NO_PROSE.sub("", path.read_text(encoding="utf-8"))
-
-
-def table_cells(path: Path) -> Iterator[str]:
+def table_cells(text: str) -> Iterator[str]:
     """Yield the cells of the tables of a Markdown page."""
-    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for row in re.findall(r"(?m)^\|(.*)\|[ \t]*$", text):
         yield from re.split(r"(?<!\\)\|", row)
 
@@ -52,11 +47,6 @@ def cells(path: Path) -> Iterator[str]:
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "markdown":
             yield "".join(cell["source"])
-
-
-def cell_prose(text: str) -> str:
-    """Return a text cell without what is no prose, quotations and indented formulas."""
-    return NO_PROSE.sub("", re.sub(r"(?m)^(?:>|    ).*$", "", text))
 
 
 def docstrings(path: Path) -> Iterator[str]:
@@ -115,8 +105,9 @@ def files(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path]]:
 def page_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong in the pages."""
     for name, page in files(root, rules["pages"]):
-        yield from faults(name, "\n\n".join([page_prose(page), *table_cells(page)]), rules)
-        count = len(page.read_text(encoding="utf-8").split())
+        text = page.read_text(encoding="utf-8")
+        yield from faults(name, "\n\n".join([NO_PROSE.sub("", text), *table_cells(text)]), rules)
+        count = len(text.split())
         most = rules["longer_pages"].get(name, rules["longest_page"])
         if count > most:
             yield f"{name}: {count} words, at most {most}"
@@ -126,7 +117,8 @@ def notebook_faults(root: Path, rules: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong in the text cells of the notebooks."""
     for name, notebook in files(root, rules["notebooks"]):
         for text in cells(notebook):
-            yield from faults(name, cell_prose(text), rules)
+            prose = re.sub(r"(?m)^(?:>|    ).*$", "", text)  # without quotations and formulas
+            yield from faults(name, NO_PROSE.sub("", prose), rules)
             count = len(text.split())
             if count > rules["longest_cell"]:
                 most = f"at most {rules['longest_cell']}"

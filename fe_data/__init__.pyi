@@ -25,7 +25,6 @@ from .dataset.generate import GenerationError as GenerationError
 from .dataset.generate import GenerationInterrupted as GenerationInterrupted
 from .dataset.generate import GenerationSummary as GenerationSummary
 from .dataset.generate import generate as generate
-from .dataset.inputs_file import load_inputs as load_inputs
 from .dataset.loading_file import loadings_from_file as loadings_from_file
 from .dataset.record import CorruptRecordError as CorruptRecordError
 from .dataset.record import decode_arrays as decode_arrays

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 try:
     from fe_data.cli.main import main
-    from fe_data.progress import open_streams
+    from safe_files.progress import open_streams
 except ModuleNotFoundError as error:
     sys.exit(f"fe_data: {error}: the command line needs it, pip install {error.name}")
 

@@ -1,10 +1,8 @@
-"""Array types, a short `repr` for arrays and records, and checks of numbers that a user passes."""
+"""Array types, copies of arrays, and checks of numbers that a user passes."""
 
 import dataclasses
-import textwrap
 from numbers import Real
-from types import NoneType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,63 +11,6 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
-
-T = TypeVar("T")
-WIDTH = 100  # characters per line of a short repr
-LINES = 5
-LONGEST_VALUE = 60  # characters of one value in a short repr
-
-
-def _described(value: object) -> str:
-    """Describe an object and its fields on at most five lines, arrays by shape and range."""
-    if isinstance(value, tuple):
-        fields = value._asdict()  # type: ignore[attr-defined]
-    elif dataclasses.is_dataclass(value):
-        fields = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
-    else:
-        fields = {name: entry for name, entry in vars(value).items() if name[0] != "_"}
-    inner = ", ".join(f"{name}={_one_line(entry)}" for name, entry in fields.items())
-    lines = textwrap.wrap(
-        f"{type(value).__name__}({inner})",
-        WIDTH,
-        subsequent_indent="    ",
-        max_lines=LINES,
-        placeholder=" ...)",
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines)
-
-
-class Short:
-    """Base class for a `repr` of at most five lines."""
-
-    def __repr__(self) -> str:
-        """Return the class and its fields, or its public attributes."""
-        return _described(self)
-
-
-def short(named_tuple: type[T]) -> type[T]:
-    """Give a named tuple, which cannot inherit from `Short`, the same `repr`."""
-    named_tuple.__repr__ = _described  # type: ignore[method-assign]
-    return named_tuple
-
-
-def _one_line(value: object) -> str:
-    """Describe a value on one line."""
-    if isinstance(value, np.ndarray):
-        words = f"array {value.shape}"
-        if value.dtype.kind in "fiu" and value.size:
-            words += f" in [{np.min(value):.3g}, {np.max(value):.3g}]"
-        return words
-    if isinstance(value, dict):
-        return f"{{{', '.join(map(str, value))}}}"
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields") and value:
-        kind = type(value[0])
-        if not issubclass(kind, Real | str | tuple | NoneType) or hasattr(kind, "_fields"):
-            return f"{len(value)} {kind.__name__.removesuffix('s')}s"
-    text = " ".join(repr(value).split())
-    unknown = type(value).__repr__ is object.__repr__  # it would print a memory address
-    return f"{type(value).__name__}(...)" if unknown or len(text) > LONGEST_VALUE else text
 
 
 def keep_copies(record: object) -> None:

@@ -6,16 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.arrays import Floats, Ints
 from fe_data.loading import IN_PLANE, Segment
+from safe_files.text import Short
 
 Averages = dict[str, Floats]  # volume averages by name
-SMALLEST_STEP = 1 / 1024  # fraction of an increment
 PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
 SMALLEST_STEP = 1 / 1024  # fraction of an increment
 
 
-@short
 class Residual(NamedTuple):
     """The residual of a trial, and stresses to which it is compared."""
 

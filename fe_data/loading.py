@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, number, objects, short
+from fe_data.arrays import Floats, Ints, number, objects
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import in_percent, require_between, require_integer
+from safe_files.text import Short
 
 AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this order
 # Components of a general loading and of all tensors, in this order; in plane strain the first four.
@@ -27,7 +28,6 @@ _LARGEST_ANGLE = 180.0  # deg
 Vertex = tuple[float | None, ...]
 
 
-@short
 class Segment(NamedTuple):
     """Straight segment of a path, which ends at a vertex."""
 
@@ -170,7 +170,7 @@ class Loading(Short):
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Attributes by name, for a file; temperature, time and angles only if they are given."""
+        """Return attributes by name, for a file; without temperature, time and angles if None."""
         values = dataclasses.asdict(self)
         return {k: v for k, v in values.items() if k not in _ONLY_SOME or v is not None}
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short, short
+from fe_data.arrays import Floats
 from fe_data.errors import ConvergenceError
 from fe_data.incremental_problem import (
     PREDICTOR_POINTS,
@@ -32,6 +32,7 @@ from fe_data.incremental_problem import (
     Residual,
 )
 from fe_data.loading import ALL_AXES, Loading, Segment
+from safe_files.text import Short
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
 _LARGEST_ACCURACY = 0.1  # relative residual of a linear solve
@@ -55,7 +56,6 @@ class _PathEnd(Exception):
     """The problem ends the path at an equilibrium within an increment."""
 
 
-@short
 class Equilibrium(NamedTuple):
     """An equilibrium of a path, with all data to continue the path from it."""
 
@@ -379,7 +379,7 @@ def _explanation(averages: Averages, segment: Segment, limit: str) -> str:
 
 
 def _named(tensor: Floats) -> str:
-    """Components of a tensor with their names; zero if they are small compared with the largest."""
+    """Name the components of a tensor; those that are small compared with the largest are zero."""
     least = _NEGLIGIBLE * np.abs(tensor).max()
     values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
     return ", ".join(f"{axes} {value:.4g}" for axes, value in zip(ALL_AXES, values, strict=False))

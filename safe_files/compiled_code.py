@@ -7,7 +7,7 @@ import numba
 
 @functools.cache
 def can_keep_compiled() -> bool:
-    """Whether numba can write a cache: in the checkout, NUMBA_CACHE_DIR or the user's cache."""
+    """Return whether numba can write a cache, such as NUMBA_CACHE_DIR or the user's cache."""
     try:
         numba.njit(cache=True)(can_keep_compiled.__wrapped__)
     except RuntimeError:

@@ -7,66 +7,32 @@ key, the later line counts.
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from bnn.storage.reading import is_number, parse_json, read_text
+import joblib
+
+from bnn.storage.reading import parse_json, read_text
 from safe_files.locking import lock
+from safe_files.progress import counted
 from safe_files.writing import write_atomic
 
 BEGINNING = '{"problem": "'  # of each line
 MOST_BYTES = 10**8  # of a file
-MOST_LETTERS = 1000  # of a text in a line
-MOST_NUMBERS = 1000  # of a list in a line
 
 Result = dict[str, Any]
-Check = Callable[[object], bool]
 
 
-def is_text(value: object) -> bool:
-    """Return whether a value is a text of at most MOST_LETTERS characters."""
-    return isinstance(value, str) and len(value) <= MOST_LETTERS
+class Case(Protocol):
+    """A case of a study, which a worker process can solve."""
 
+    @property
+    def key(self) -> tuple:
+        """Values that identify its line."""
 
-def is_count(value: object) -> bool:
-    """Return whether a value is an integer >= 0."""
-    return isinstance(value, int) and is_number(value, 0)
-
-
-def is_numbers(value: object) -> bool:
-    """Return whether a value is a list of at most MOST_NUMBERS finite numbers."""
-    return isinstance(value, list) and len(value) <= MOST_NUMBERS and all(map(is_number, value))
-
-
-@dataclass(frozen=True)
-class Format:
-    """Format of a line: names and checks of its values.
-
-    A line must have all names of `key` and `needed`, and may have names of `more`. All other names
-    are scores.
-    """
-
-    key: Mapping[str, Check]  # names that identify a line
-    needed: Mapping[str, Check] = field(default_factory=dict)
-    more: Mapping[str, Check] = field(default_factory=dict)
-    is_score: Check = is_number
-
-    def key_of(self, row: Result) -> tuple:
-        """Return the values of the key."""
-        return tuple(row[name] for name in self.key)
-
-    def wrong(self, row: Result) -> str | None:
-        """Return an error text for a row, or None if it is valid."""
-        needed = {**self.key, **self.needed}
-        if missing := needed.keys() - row.keys():
-            return f"it lacks {', '.join(sorted(missing))}"
-        kinds = needed | dict(self.more)
-        for name, value in row.items():
-            if not kinds.get(name, self.is_score)(value):
-                return f"{name} = {value!r:.60} is not allowed"
-        return None
+    def solve(self) -> Result:
+        """Return its line."""
 
 
 class Results:
@@ -74,16 +40,16 @@ class Results:
 
     Args:
         path: Path of the file, which need not exist.
-        formats: Possible formats of its lines. A line has the first format whose key it contains
-            completely.
+        keys: Names that identify a line. With several keys, a line has the first of them whose
+            names it contains.
 
     Raises:
-        ValueError: If a line has none of these formats.
+        ValueError: If a line has none of these keys.
     """
 
-    def __init__(self, path: Path, *formats: Format) -> None:
+    def __init__(self, path: Path, *keys: tuple[str, ...]) -> None:
         self.path = path
-        self.formats = formats
+        self.keys = keys
         self.by_key: dict[tuple, Result] = {}
         self._read()
 
@@ -119,7 +85,7 @@ class Results:
     def add(self, row: Result) -> None:
         """Append a row to the file; it replaces a row with the same key."""
         short = {name: _short(value) for name, value in row.items()}
-        key = self._format(short).key_of(short)
+        key = self._key_of(short)
         if self.by_key.get(key) == short:
             return
         self.by_key[key] = short
@@ -142,15 +108,24 @@ class Results:
                 raise
             if not isinstance(row, dict):
                 raise ValueError(f"{place} is not a result: {row!r:.60} must be an object")
-            kind = self._format(row)
-            if wrong := kind.wrong(row):
-                raise ValueError(f"{place} is not a result: {wrong}")
-            results[kind.key_of(row)] = row
+            try:
+                results[self._key_of(row)] = row
+            except KeyError as error:
+                raise ValueError(f"{place} is not a result: it lacks {error}") from None
         self.by_key = results
 
-    def _format(self, row: Result) -> Format:
-        fitting = (kind for kind in self.formats if kind.key.keys() <= row.keys())
-        return next(fitting, self.formats[0])
+    def _key_of(self, row: Result) -> tuple:
+        key = next((names for names in self.keys if {*names} <= row.keys()), self.keys[0])
+        return tuple(row[name] for name in key)
+
+    def solve_missing(self, cases: Iterable[Case], jobs: int, most: int | None = None) -> None:
+        """Solve the cases that are not in the file, at most some of them, in worker processes."""
+        with self.opened():
+            missing = [case for case in cases if case.key not in self.by_key][:most]
+            solve = (joblib.delayed(type(case).solve)(case) for case in missing)
+            rows = joblib.Parallel(jobs, return_as="generator")(solve)
+            for row in counted(rows, "cases", "case", len(missing)):
+                self.add(row)
 
 
 def _short(value: Any) -> Any:

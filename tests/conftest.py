@@ -39,7 +39,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Averages over few hyper-parameters, for tests in which any prior that is found will do.
+    """Averages over few hyperparameters, for tests in which any prior that is found will do.
 
     A search then takes a third of the time.
     """

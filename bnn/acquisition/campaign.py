@@ -15,7 +15,6 @@ from scipy.stats import qmc
 from sklearn.base import clone
 
 from bnn._seeding import generator
-from bnn._text import described, short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -41,6 +40,7 @@ from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.storage.reading import as_path
 from safe_files.locking import locked
+from safe_files.text import described, short
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, qmc
 
-from bnn._progress import progress_bar, titled
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -22,18 +21,20 @@ from bnn._validation import (
     filled,
     is_row,
 )
+from bnn.ensembles.conditioning import output_vectors
 from bnn.ensembles.ensemble import EnsembleRegressor
-from bnn.gp.conditioning import JointColumns, least_variance, output_vectors
+from bnn.gp.conditioning import JointColumns, least_variance
 from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise
-from bnn.noise.known import noise_of_new
+from bnn.noise.models import noise_of_new
 from bnn.scaling import BoundsScaler
+from safe_files.progress import progress_bar, titled
 
 Flags: TypeAlias = NDArray[np.bool_]
 FEWEST_MEMBERS = 200  # K of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
-NEGLIGIBLE = 1e-12  # share that replaces a weight of zero
+LEAST_SHARE = 1e-12  # share that replaces a weight of zero
 
 
 def select_runs(
@@ -273,7 +274,7 @@ def _shares(weights: ArrayLike, n_outputs: int) -> Array:
             f"output_weights = {values!r:.60}: must be ({n_outputs},), >= 0, not all 0"
         )
     # A share of zero would have an infinite scale.
-    return np.asarray(np.maximum(values / values.sum(), NEGLIGIBLE))
+    return np.asarray(np.maximum(values / values.sum(), LEAST_SHARE))
 
 
 def within_limits(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from bnn._text import short
 from bnn._validation import Array, as_finite, as_points, is_row
 from bnn.scaling import BoundsScaler
+from safe_files.text import short
 
 # Result and waiting run belong together up to this difference of each input, relative to its range.
 NEAR = 0.01

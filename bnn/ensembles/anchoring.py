@@ -22,10 +22,10 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-from bnn.gp.evidence.estimates import noise_of_training
+from bnn.gp.evidence.model import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import Scaling
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings

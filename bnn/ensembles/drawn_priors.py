@@ -7,7 +7,7 @@ from scipy.linalg import block_diag
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import Conditioning, output_vectors
+from bnn.ensembles.conditioning import Conditioning, output_vectors
 from bnn.gp.means import RandomMean
 from bnn.gp.process import GaussianProcessPrior, covariance_root
 from bnn.priors.function_prior import FunctionalPrior

@@ -11,9 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._constant_data import warn_of_constant
 from bnn._settings import Settings
-from bnn._text import table
 from bnn._validation import (
     MOST_NETWORKS,
     Array,
@@ -25,20 +23,21 @@ from bnn._validation import (
     filled,
     own_copy,
     varies,
+    warn_of_constant,
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
-from bnn.gp.evidence.estimates import likely_noise, likely_prior
+from bnn.gp.evidence.model import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
-from bnn.noise.given import rounding_of
-from bnn.noise.known import DataNoise, is_whole, noise_of_new
+from bnn.noise.models import DataNoise, is_whole, noise_of_new, rounding_of
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same
+from safe_files.text import table
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -215,7 +214,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
 # Number of realisations of the prior, whose range scales an output that does not vary in the data.
 REALISATIONS = 30
-# If one of these hyper-parameters changes, the pre-training runs again.
+# If one of these hyperparameters changes, the pre-training runs again.
 SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 
 
@@ -278,7 +277,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             self, with the attribute `pretrained_`.
 
         Raises:
-            ValueError: If a hyper-parameter is invalid, or the prior returns invalid values.
+            ValueError: If a hyperparameter is invalid, or the prior returns invalid values.
             DivergenceError: If the weights of fewer than two networks stayed finite.
         """
         self._check_parameters()
@@ -321,7 +320,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return None
 
     def _shaping(self) -> dict[str, Any]:
-        """Return copies of the hyper-parameters on which the pre-trained networks depend."""
+        """Return copies of the hyperparameters on which the pre-trained networks depend."""
         pretraining = clone(self.group("pretraining"))
         pretraining.set_params(training__members_at_once=None, training__progress=None)
         return {
@@ -374,7 +373,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     ) -> Pretrained:
         """Return the pre-trained networks, after pre-training if they are missing or outdated.
 
-        The argument `prior` replaces a hyper-parameter `prior` of None. It must be estimated from
+        The argument `prior` replaces a hyperparameter `prior` of None. It must be estimated from
         the same data.
         """
         made_with = self.pretrained_with_
@@ -425,7 +424,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return hyper-parameters and fitted attributes."""
+        """Return hyperparameters and fitted attributes."""
         stored = super().stored_fields()
         made_with = self.pretrained_with_
         if made_with is not None:

@@ -13,7 +13,6 @@ from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn._progress import progress_bar, titled
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._settings import Settings
 from bnn._validation import (
@@ -26,22 +25,22 @@ from bnn._validation import (
     check_outputs_vary,
     check_positive,
 )
+from bnn.ensembles.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
-from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.gp.evidence.estimates import WIDE, noise_of_training
-from bnn.gp.evidence.model import estimated_model
+from bnn.gp.evidence.model import WIDE, estimated_model, noise_of_training
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
 from bnn.noise.covariances import apart
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, late_members
 from bnn.training.settings import TrainingSettings
+from safe_files.progress import progress_bar, titled
 
 # The default nugget is this fraction of the standard deviation of the noise, within these bounds.
 # The lower bound is for data with duplicates: there the estimate of heteroscedastic noise is almost

@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from bnn._progress import counted, titled
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
 from bnn._validation import (
     Array,
@@ -38,6 +37,7 @@ from bnn.training.gauss_newton.weight_space import fit_weights
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.members import Objective
 from bnn.training.settings import TrainingSettings
+from safe_files.progress import counted, titled
 
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
 MEMBER_BLOCK = 64

@@ -9,10 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._progress import titled
 from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
 from bnn._settings import Settings
-from bnn._text import short
 from bnn._validation import (
     MOST_NETWORKS,
     Array,
@@ -29,10 +27,10 @@ from bnn._validation import (
     check_ranges,
     filled,
 )
+from bnn.ensembles.conditioning import check_nugget
 from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.members import Networks, finite_members, perturbed_starts
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, WeightPrior
-from bnn.gp.conditioning import check_nugget
 from bnn.gp.process import GaussianProcessPrior, default_prior
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
@@ -44,6 +42,8 @@ from bnn.storage.values import NotStored, as_stored, dataclass_fields
 from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
 from safe_files.help_page import ExplainedWarning
+from safe_files.progress import titled
+from safe_files.text import short
 
 
 class PriorRangeWarning(ExplainedWarning):

@@ -22,10 +22,10 @@ from bnn._validation import (
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.ensembles.members import Members, Task, random_starts, train_to_data
-from bnn.gp.evidence.estimates import noise_of_training
+from bnn.gp.evidence.model import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.known import DataNoise, counted_rows
+from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings

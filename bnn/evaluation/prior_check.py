@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from bnn._progress import progress_bar, titled
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._text import Short
 from bnn._validation import Array, as_data, check_count
 from bnn.gp.means import RandomMean
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Noise, checked_noise, covariance_at
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import TablePrior, draw_realisations
+from safe_files.progress import progress_bar, titled
+from safe_files.text import Short
 
 QUANTILES = (0.025, 0.5, 0.975)
 

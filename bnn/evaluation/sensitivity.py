@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator
-from bnn._text import Short, table
 from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
 from safe_files.help_page import see
+from safe_files.progress import counted
+from safe_files.text import Short, table
 
 EFFECT_LEVELS = 25  # values of an input at which its main effect is computed
 BLOCKS = 16  # blocks of consecutive base points that the bootstrap resamples

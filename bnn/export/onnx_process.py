@@ -22,7 +22,7 @@ from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
 from bnn.noise.heteroscedastic import LARGEST_LOG
-from bnn.noise.known import noise_of_new
+from bnn.noise.models import noise_of_new
 
 OPERATORS = {
     np.abs: "Abs",

@@ -1,13 +1,4 @@
-"""Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
-
-The prior has the mean m and covariance C of f(X). H picks the data ỹ = H f + ε among the points X,
-with ε ~ N(0, Σ_noise). The posterior has
-
-    gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
-
-Matheron's rule f* = g + G (ỹ - H g) turns a prior realisation g and perturbed data ỹ into a
-posterior realisation f*. By completing the square, the objective of `train_function_anchored` is
-(f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
+"""The posterior of a Gaussian process given data, and the least noise that double precision allows.
 
 Entry j n + i of a vector is point i of output j. Matrices are given by their diagonal blocks,
 (n_out, n, n) for independent outputs and (1, n_out n, n_out n) for dependent ones.
@@ -16,22 +7,20 @@ Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import block_diag, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
-from bnn._progress import counted
-from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 from safe_files.help_page import ExplainedWarning
+from safe_files.progress import counted
+from safe_files.text import Short
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time, so that they
@@ -39,10 +28,7 @@ ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 CACHED = 2**18
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.
-ROUNDING = 4.0 * np.finfo(float).eps
-# Least standard deviation of a prior that varies, in the networks' units, in which outputs lie in
-# [-1, 1].
-LEAST_DEVIATION = 1e-10
+EIGENVALUE_ERROR = 4.0 * np.finfo(float).eps
 
 Source: TypeAlias = tuple[int, tuple[float, ...]]  # index of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each point, (n, n_out, n_out), and a
@@ -63,16 +49,8 @@ def log_diagonal(roots: Array) -> Array:
 
 
 def least_variance(n_data: int, variance: Array | float) -> Array:
-    """Return the least variance of noise with which the covariance of data can be factorised.
-
-    Args:
-        n_data: Number of data, N.
-        variance: Largest variance of the prior at the data.
-
-    Returns:
-        Variance of the nugget, ROUNDING * N times the variance of the prior.
-    """
-    return np.asarray(ROUNDING * n_data * variance)
+    """Return the variance of the nugget for N data with this largest variance of the prior."""
+    return np.asarray(EIGENVALUE_ERROR * n_data * variance)
 
 
 def resolved(
@@ -91,38 +69,28 @@ def resolved(
         output whose noise has no correlations keeps its noise if its covariances can be factorised
         under all priors.
     """
-    if y is not None and np.isnan(y).any() and is_diagonal(noise):
-        return _resolved_apart(noise, priors, X, ~np.isnan(y))
-    least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
-    if is_diagonal(noise):
-        variances = np.einsum("...jj->...j", noise)
-        small = variances < least
-        for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
-            covariances = (prior.covariance(X, X, j) for prior in priors)
-            if all(_is_factorised(covariance, variances[..., j]) for covariance in covariances):
-                small[..., j] = False
-    else:
+    if not is_diagonal(noise):
+        variances = np.max([p.variances(X).max(axis=1) for p in priors], axis=0)
+        least = least_variance(len(X), variances)
         # The noise suffices if all eigenvalues of Σ_noise - diag(ℓ) are >= 0. The noise of outputs
         # may differ by orders of magnitude, so outputs are divided by it, which keeps the signs.
         scale = 1.0 / np.sqrt(np.einsum("...jj->...j", noise))
         relative = (noise - np.diag(least)) * scale[..., :, None] * scale[..., None, :]
         small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
-    nugget = np.where(small, least, 0.0)
-    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
-
-
-def _resolved_apart(
-    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, present: NDArray[np.bool_]
-) -> Array:
-    """Add a nugget to the noise of each output in its rows that are not missing, see `resolved`."""
-    total = noise * np.ones((len(X), 1, 1))
-    for j, rows in enumerate(present.T):
-        of_output = [p.variances(X[rows])[j].max() for p in priors]
-        least = least_variance(np.count_nonzero(rows), np.max(of_output))
-        variances = total[rows, j, j]
-        covariances = (p.covariance(X[rows], X[rows], j) for p in priors)
-        if np.any(variances < least) and not all(_is_factorised(c, variances) for c in covariances):
-            total[rows, j, j] += np.where(variances < least, least, 0.0)
+        nugget = np.where(small, least, 0.0)
+        return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+    missing = np.zeros((len(X), noise.shape[-1]), dtype=bool) if y is None else np.isnan(y)
+    constant = noise.ndim == 2 and not missing.any()
+    total = noise.copy() if constant else noise * np.ones((len(X), 1, 1))
+    for j, absent in enumerate(missing.T):
+        points = X[~absent]
+        least = least_variance(len(points), max(p.variances(points)[j].max() for p in priors))
+        place: Any = (j, j) if constant else (~absent, j, j)
+        variances = total[place]
+        small = variances < least
+        covariances = (p.covariance(points, points, j) for p in priors)
+        if small.any() and not all(_is_factorised(c, variances) for c in covariances):
+            total[place] += np.where(small, least, 0.0)
     return np.asarray(total)
 
 
@@ -161,124 +129,6 @@ def factorised(matrix: Array, noise: Array) -> Array:
         reason = "too small for the prior in double precision"
         other = "or a custom kernel has negative eigenvalues"
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
-
-
-def output_vectors(values: Array) -> Array:
-    """Return values (K, n, n_out) as vectors, (K, n_out n), output by output."""
-    return np.swapaxes(values, 1, 2).reshape(len(values), -1)
-
-
-def check_nugget(nuggets: Array, variances: Array) -> None:
-    """Check that nuggets δ are 1e-8 to 1/3 of the prior's standard deviations.
-
-    Args:
-        nuggets: Standard deviations δ of the outputs, (n_out,), in the networks' units.
-        variances: Variances of the prior, (n_out,), in these units squared.
-
-    Raises:
-        ValueError: If they are not, or if the prior of an output does not vary.
-    """
-    deviations = np.sqrt(variances)
-    if np.any(nuggets < 1e-8 * deviations):
-        raise ValueError(
-            f"nugget = {nuggets.min():.3g} in the networks' units (None is half of the noise): too "
-            "small for double precision, give a larger nugget or noise"
-        )
-    j = (deviations / nuggets).argmin()
-    if deviations[j] < LEAST_DEVIATION:
-        raise ValueError(
-            f"the prior does not vary in output {j}: give it an uncertain parameter there"
-        )
-    if deviations[j] < 3.0 * nuggets[j]:
-        raise ValueError(
-            f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "
-            f"{deviations[j]:.2g} for output {j} in the networks' units, see scaling.outputs"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Conditioning(Short):
-    """The affine map from prior realisations to posterior ones at the points X."""
-
-    gains: Array  # G by blocks, (B, m, p), for p data in a block
-    covariance: Array  # S by blocks, (B, m, m)
-
-    @classmethod
-    def on_first_points(
-        cls,
-        prior_blocks: Array,
-        noise: Array,
-        n_data: int,
-        present: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        """Condition a prior, given by the blocks of C, on outputs at its first points.
-
-        Args:
-            prior_blocks: C by blocks, (B, m, m).
-            noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
-            n_data: N, the number of points with data.
-            present: Whether each datum has each output, (N, n_out); None if none is missing.
-
-        Returns:
-            The map.
-        """
-        outputs = noise.shape[-1] // len(prior_blocks)  # in each block
-        # H picks the first N points of each output.
-        n = prior_blocks.shape[1] // outputs
-        data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
-        cross = prior_blocks[:, :, data]  # C Hᵀ
-        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks, present)
-
-    @classmethod
-    def from_blocks(
-        cls,
-        data: Array,
-        noise: Array,
-        cross: Array,
-        prior: Array,
-        present: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
-        n_outputs = noise.shape[-1]
-        N = data.shape[0] * data.shape[1] // noise.shape[-1]
-        if len(data) != n_outputs or not is_diagonal(noise):
-            # Outputs that depend on each other have one block in common.
-            data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
-        # A = H C Hᵀ + Σ_noise = L Lᵀ
-        noisy = data + noise_blocks(noise, N, len(data))
-        if present is not None and not present.all():
-            cross = cross.copy()
-            for block, right, available in zip(
-                noisy, cross, present.T.reshape(len(noisy), -1), strict=True
-            ):
-                missing = np.flatnonzero(~available)
-                leave_out(block, missing)
-                right[:, missing] = 0.0
-        # Gᵀ = A⁻¹ H C, block by block
-        solved = []
-        for block, right in zip(noisy, cross.swapaxes(1, 2), strict=True):
-            solved.append(cho_solve(cho_factor(block), right))
-        gains = np.stack(solved).swapaxes(1, 2)
-        # S = C - G H C
-        return cls(gains, prior - gains @ cross.swapaxes(1, 2))
-
-    def apply(self, realisations: Array, targets: Array) -> Array:
-        """Return posterior realisations f*, (K, n, n_out).
-
-        Args:
-            realisations: Prior realisations g, (K, n, n_out), with the N points of the data first.
-            targets: Perturbed data ỹ, (K, N, n_out).
-        """
-        # f* = g + G (ỹ - H g)
-        return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
-
-    def correction(self, misfit: Array) -> Array:
-        """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
-        K, _, n_out = misfit.shape
-        by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
-        # G v, block by block
-        correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
-        return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
 
 
 class ProcessPosterior(Short):
@@ -521,9 +371,9 @@ class ProcessPosterior(Short):
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X))
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        return self.mean(X), self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from the covariances of the columns of f U."""

@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, solve_triangular
 from scipy.special import logsumexp, softmax
 
-from bnn._progress import counted
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import factorised, leave_out, log_diagonal
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import noise_blocks
+from safe_files.progress import counted
 
 EXTENDED = (64, 256, 1024)  # most combinations to which an output is added, if fewer do not suffice
-ENOUGH = 32.0  # effective number of draws at which they suffice
-NEGLIGIBLE = 1e-12  # combinations with smaller weights, relative to the largest, are left out
+ENOUGH_DRAWS = 32.0  # effective number of draws at which they suffice
+LEAST_WEIGHT = 1e-12  # combinations with smaller weights, relative to the largest, are left out
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def combinations_of(
     data = _CoupledData(components, shares, noise, X, y)
     for limit in EXTENDED:
         combinations = _compared(data, limit, most)
-        if combinations.effective >= ENOUGH:
+        if combinations.effective >= ENOUGH_DRAWS:
             break
     return combinations
 
@@ -169,7 +169,7 @@ def _compared(data: _CoupledData, limit: int, most: int) -> Combinations:
     shares = np.exp(of_every - total)
     inverse = sum(np.sum(_shares(begin, every, shares) ** 2) for begin in draws)
     weights = softmax(logs)
-    noticeable = weights > NEGLIGIBLE * weights.max()
+    noticeable = weights > LEAST_WEIGHT * weights.max()
     return Combinations(
         numbers[noticeable],
         weights[noticeable] / weights[noticeable].sum(),

@@ -1,8 +1,7 @@
-"""A few settings of hyper-parameters that represent many, and how many fit in memory."""
+"""A few settings of hyperparameters that represent many, and how many fit in memory."""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import softmax
 from scipy.stats import qmc
@@ -38,25 +37,23 @@ def threads_for(n_data: int) -> threadpool_limits:
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
 
 
-def check_points(X: Array, around: float = AROUND) -> Array:
-    """Return places at which a few draws represent all, (m, n), for inputs X (N, n) of the data.
+def check_points(n: int, around: float = AROUND) -> Array:
+    """Return places at which a few draws represent all, (m, n), for n inputs scaled to [0, 1].
 
     N_CHECK_POINTS places are in a box that is `around` times as wide as the data. If it is wider
     than the data, N_FAR places more lie at each of the distances FAR beyond the data.
     """
-    middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
-    half = 0.5 * np.ptp(X, axis=0)
-    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
-    places = [middle + (2.0 * unit - 1.0) * around * half]
+    unit = qmc.LatinHypercube(n, seed=generator(0)).random(N_CHECK_POINTS)
+    places = [0.5 + (2.0 * unit - 1.0) * around * 0.5]
     if around > 1.0:
-        away = qmc.LatinHypercube(len(middle), seed=generator(1)).random(N_FAR) - 0.5
+        away = qmc.LatinHypercube(n, seed=generator(1)).random(N_FAR) - 0.5
         away /= np.abs(away).max(axis=1, keepdims=True)
-        places += [middle + away * (1.0 + 2.0 * ranges) * half for ranges in FAR]
+        places += [0.5 + away * (1.0 + 2.0 * ranges) * 0.5 for ranges in FAR]
     return np.concatenate(places)
 
 
 def components_for(n_data: int) -> int:
-    """Return how many components represent the draws of hyper-parameters given N data."""
+    """Return how many components represent the draws of hyperparameters given N data."""
     return int(np.clip(np.ceil(COMPONENT_ROWS / n_data), *COMPONENTS))
 
 
@@ -147,22 +144,3 @@ def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -
     """Return how many components fit in room * MEMORY numbers, at least 1 and at most `most`."""
     # Each component has an (N, N) matrix per output.
     return int(np.clip(room * MEMORY / (n_outputs * n_data**2), 1, most))
-
-
-def moments_of(
-    cross: Array, variances: Array, solved: tuple[Array, Array], mean: Array | float = 0.0
-) -> Array:
-    """Return the means and the variances of f at n places given data, (2 n,).
-
-    Args:
-        cross: k(X, x), covariances between data and places, (N, n).
-        variances: k(x, x), (n,).
-        solved: L, (N, N), of the covariance Σ = L Lᵀ of the data, and α = Σ⁻¹ (y - m), (N,).
-        mean: Mean of the prior at the places, (n,).
-    """
-    root, alpha = solved
-    whitened = solve_triangular(root, cross, lower=True, check_finite=False)
-    # m(x) + k(x, X) α and k(x, x) - |L⁻¹ k(X, x)|²
-    mean = mean + cross.T @ alpha
-    variance = variances - np.sum(whitened**2, axis=0)
-    return np.concatenate([mean, np.maximum(variance, np.finfo(float).eps * variances)])

@@ -1,7 +1,7 @@
 """The base of covariance functions k(x, x') of Gaussian process priors.
 
 One class per kernel holds its values, its gradient and, if it is stationary, its correlation in C.
-`predict_gradient` uses nothing else of a kernel. The search for hyper-parameters and the exports to
+`predict_gradient` uses nothing else of a kernel. The search for hyperparameters and the exports to
 C and ONNX treat `Linear` and `Warped` apart. What a kernel lacks is an error that names the kernel.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix kernels of
@@ -20,17 +20,18 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_array, seen_points
 from bnn.storage import storable
+from safe_files.text import Short
 
 # Values k(a, b) of a kernel, and ∂k/∂a.
 Gradient: TypeAlias = tuple[Array, Array]
 Open: TypeAlias = Any  # None, for a number that a fit estimates
+Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
 
 LEAST_LENGTH = 1.0 / LARGEST  # least length scale or period
 FARTHEST = 1e75  # larger distances are reduced to it, so that their fourth powers are finite
-KINDS = ("variance", "slope", "length", "ratio", "period", "number")  # of `quantities`
+QUANTITIES = ("variance", "slope", "length", "ratio", "period", "number")  # of `quantities`
 UNLISTED = ""  # the kind of an open field that `quantities` does not list
 STEP = 1e-4  # step of differences of fourth order, relative to the parameter that is changed
 
@@ -213,8 +214,8 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         inherited = super(cls, cls).quantities
         cls.quantities = {**inherited, **vars(cls).get("quantities", {})}
         for name, kind in cls.quantities.items():
-            if kind not in KINDS:
-                needed = f"must be one of {', '.join(KINDS)}"
+            if kind not in QUANTITIES:
+                needed = f"must be one of {', '.join(QUANTITIES)}"
                 raise ValueError(f"quantities[{name!r}] of {cls.__name__} = {kind!r:.60}: {needed}")
         if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):
             cls.parameter_gradient = Kernel.parameter_gradient  # type: ignore[method-assign]
@@ -288,20 +289,30 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         Returns:
             ∂k/∂θ, (n, n).
         """
-        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        values = np.array(parameters[name], dtype=float)
-        step = STEP * float(values if entry is None else values[entry])
+        value = getattr(self, name) if entry is None else getattr(self, name)[entry]
+        step = STEP * float(value)
 
         def at(steps: float) -> Array:
-            moved = values.copy()
-            moved[() if entry is None else entry] += steps * step
-            return type(self)(**parameters | {name: comparable(moved)})(X)  # type: ignore[return-value]
+            return np.asarray(with_parameters(self, {(name, entry): value + steps * step})(X))
 
         return differences(at) / step
 
     @abstractmethod
     def _evaluate(self, A: Array, B: Array) -> Array:
         """Return k(A, B), (n, m), at points that have been checked."""
+
+
+def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
+    """Return a kernel whose open parameters, or others, have values."""
+    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
+    for (name, entry), value in values.items():
+        if entry is None:
+            changed[name] = float(value)
+        else:
+            entries = list(changed[name])
+            entries[entry] = float(value)
+            changed[name] = comparable(entries)
+    return type(kernel)(**changed)
 
 
 @dataclass(repr=False)
@@ -375,14 +386,7 @@ class Stationary(Kernel):
         return np.asarray(np.multiply(self.variance, correlation, out=out))
 
     def diag(self, X: Array) -> Array:
-        """Return the diagonal of k(X, X), the variance.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            k(x, x) at each point, (n,).
-        """
+        """Return the variance k(x, x), (n,), at the points X (n, n_in)."""
         self.check_set()
         return np.full(len(seen_points("X", X)), self.variance, dtype=float)
 
@@ -410,16 +414,7 @@ class Stationary(Kernel):
         return self.variance * values, by_q[..., None] * away / scale**2
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
-        """Return the derivative of k(X, X) with respect to a parameter.
-
-        Args:
-            X: (n, n_in).
-            name: Name of the field that holds the parameter.
-            entry: Index of the entry if the field is a tuple, else None.
-
-        Returns:
-            ∂k/∂θ, (n, n).
-        """
+        """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         if name == "variance":
             return np.asarray(self(X)) / self.variance
         if name != "lengthscale":

@@ -202,15 +202,7 @@ class Periodic(Stationary):
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient with respect to the first point.
-
-        Args:
-            a: Points x, (..., n_in), in the units of the inputs.
-            b: Points x', (..., n_in), broadcastable against a.
-
-        Returns:
-            k(x, x'), (...), and ∂k/∂x, (..., n_in).
-        """
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
         scale = np.asarray(self.lengthscale, dtype=float)
         angle = np.pi * (a - b) / self.period
         values = self.variance * np.exp(-2.0 * np.sum((np.sin(angle) / scale) ** 2, axis=-1))
@@ -219,16 +211,7 @@ class Periodic(Stationary):
         return values, values[..., None] * slopes
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
-        """Return the derivative of k(X, X) with respect to a parameter.
-
-        Args:
-            X: (n, n_in).
-            name: Name of the field that holds the parameter.
-            entry: Index of the entry if the field is a tuple, else None.
-
-        Returns:
-            ∂k/∂θ, (n, n).
-        """
+        """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         values = np.asarray(self(X))
         if name == "variance":
             return values / self.variance
@@ -325,51 +308,23 @@ class Linear(Kernel):
         return values
 
     def away(self, X: Array) -> Array:
-        """Return x - o, clipped to the interval from -reach to reach.
-
-        Args:
-            X: Points, (..., n_in).
-
-        Returns:
-            (..., n_in).
-        """
+        """Return x - o, clipped to the interval from -reach to reach, for X (..., n_in)."""
         reach = np.asarray(self.reach, dtype=float)
         return np.asarray(np.clip(X - np.asarray(self.origin, dtype=float), -reach, reach))
 
     def overhangs(self, away: Array) -> tuple[Array, Array]:
-        """Return h₊ and -h₋, the parts of x - o beyond the ends on either side.
-
-        Args:
-            away: x - o, clipped by `away`, (..., n_in).
-
-        Returns:
-            (..., n_in) each.
-        """
+        """Return h₊ and -h₋, the parts of x - o (..., n_in) beyond the ends on either side."""
         ends = np.asarray(self.ends, dtype=float)
         return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
 
     def bent(self, away: Array) -> tuple[Array, Array]:
-        """Return g₊ and g₋ = h² / 2 e, the functions that bend beyond the ends on either side.
-
-        Args:
-            away: x - o, clipped by `away`, (..., n_in).
-
-        Returns:
-            (..., n_in) each.
-        """
+        """Return g₊ and g₋ = h² / 2 e, which bend beyond the ends, for x - o (..., n_in)."""
         twice = 2.0 * np.asarray(self.ends, dtype=float)
         upper, lower = (h * (h / twice) for h in self.overhangs(away))
         return upper, lower
 
     def diag(self, X: Array) -> Array:
-        """Return the diagonal of k(X, X).
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            k(x, x) at each point, (n,).
-        """
+        """Return k(x, x), (n,), at the points X (n, n_in)."""
         self.check_set()
         X = seen_points("X", X)
         # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²)
@@ -382,15 +337,7 @@ class Linear(Kernel):
         return np.asarray(values + sum(np.sum(bends * g**2, axis=1) for g in self.bent(away)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient with respect to the first point.
-
-        Args:
-            a: Points x, (..., n_in), in the units of the inputs.
-            b: Points x', (..., n_in), broadcastable against a.
-
-        Returns:
-            k(x, x'), (...), and ∂k/∂x, (..., n_in).
-        """
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
         of_a, of_b = self.away(a), self.away(b)
         slope = np.asarray(self.variance) * of_b
         values = np.sum(of_a * slope, axis=-1) + self.offset
@@ -405,16 +352,7 @@ class Linear(Kernel):
         return values, slope * inside * np.ones(np.broadcast_shapes(a.shape, b.shape))
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
-        """Return the derivative of k(X, X) with respect to a parameter.
-
-        Args:
-            X: (n, n_in).
-            name: Name of the field that holds the parameter.
-            entry: Index of the entry if the field is a tuple, else None.
-
-        Returns:
-            ∂k/∂θ, (n, n).
-        """
+        """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         if name == "offset":
             return np.ones((len(X), len(X)))
         away = self.away(X) if entry is None else self.away(X)[:, [entry]]

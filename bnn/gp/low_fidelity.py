@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from bnn._text import Short
 from bnn._validation import Array, seen_points
 from bnn.gp.gradients import between_gradients, moment_gradients
 from bnn.gp.kernel import Gradient, Kernel
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
+from safe_files.text import Short
 
-CACHE_SIZE = 6  # arrays that a ProcessModel caches
+CACHED_ARRAYS = 6  # arrays that a ProcessModel caches
 PAIRS = 64  # pairs of points whose gradients are computed at a time
 
 
@@ -95,7 +95,7 @@ class ProcessModel(ModelMean):
             if cached_key == key:
                 return values
         values = compute()
-        self._latest = [*self._latest[1 - CACHE_SIZE :], (key, values)]
+        self._latest = [*self._latest[1 - CACHED_ARRAYS :], (key, values)]
         return values
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._text import Short
 from bnn._validation import (
     Array,
     as_columns,
@@ -18,8 +17,9 @@ from bnn._validation import (
     seen_points,
 )
 from bnn.storage import storable
+from safe_files.text import Short
 
-CACHE_SIZE = 16  # sets of points whose values a ModelMean caches
+CACHED_VALUES = 16  # sets of points whose values a ModelMean caches
 
 
 @storable
@@ -126,5 +126,5 @@ class ModelMean(Short):
                 "valid input instead, or learn logarithms"
             )
         values.flags.writeable = False  # later calls return the same array
-        self._latest_values = [*self._latest_values[1 - CACHE_SIZE :], (key, values)]
+        self._latest_values = [*self._latest_values[1 - CACHED_VALUES :], (key, values)]
         return values

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dpstrf
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import (
     Array,
@@ -32,9 +31,10 @@ from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.open_parameters import check_others, of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
+from safe_files.progress import counted
 
 MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
-NEGLIGIBLE = 1e-8  # largest error of a covariance that counts as rounding, relative to its size
+ROUNDING_ERROR = 1e-8  # largest error of a covariance that counts as rounding, relative to its size
 CHECKED = 5  # most points at which a kernel is checked
 
 
@@ -265,7 +265,7 @@ class GaussianProcessPrior(FunctionPrior):
             points = X[:CHECKED, self.active_dims_of(j, X.shape[1])]
             K = np.asarray(kernel(points))
             diagonal = np.asarray(kernel.diag(points))
-            largest = NEGLIGIBLE * np.abs(K).max()
+            largest = ROUNDING_ERROR * np.abs(K).max()
             if diagonal.shape != (len(points),):
                 shapes = f"{diagonal.shape}: must be {(len(points),)}"
                 raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
@@ -299,15 +299,7 @@ class GaussianProcessPrior(FunctionPrior):
         return np.stack(variances)
 
     def covariances(self, A: Array, B: Array) -> Array:
-        """Evaluate the kernels of all outputs.
-
-        Args:
-            A: (n, n_in).
-            B: (m, n_in).
-
-        Returns:
-            k(A, B) of each output, (n_out, n, m).
-        """
+        """Return k(A, B) of each output, (n_out, n, m), at points A (n, n_in) and B (m, n_in)."""
         return np.stack([self.covariance(A, B, j) for j in range(self.n_outputs)])
 
     def mean_values(self, X: Array, rng: np.random.Generator | None = None) -> Array:
@@ -459,7 +451,7 @@ def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
     L[:, rank:] = 0.0
     left = order[rank:]
     rest = covariance[np.ix_(left, left)] - L[rank:] @ L[rank:].T
-    if np.abs(rest).max(initial=0.0) > NEGLIGIBLE * largest:
+    if np.abs(rest).max(initial=0.0) > ROUNDING_ERROR * largest:
         smallest = np.linalg.eigvalsh(covariance)[0]
         raise ValueError(f"the covariance has eigenvalue {smallest:.3g}: must be >= 0")
     root = np.empty_like(L)

@@ -13,10 +13,7 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._constant_data import warn_of_constant
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator
-from bnn._text import table
 from bnn._validation import (
     Array,
     as_columns,
@@ -26,40 +23,40 @@ from bnn._validation import (
     check_kind,
     check_option,
     filled,
+    warn_of_constant,
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
-from bnn.gp.evidence.estimates import noise_beside_prior
-from bnn.gp.evidence.model import KINDS, estimated_model
+from bnn.gp.evidence.heavy_tails import Tails, factors_of
+from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_prior
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
-from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import (
     MixturePosterior,
-    MixturePrior,
     Prior,
     components_of,
     conditioned,
     warn_of_few_draws,
 )
-from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
 from bnn.noise import Covariance, Noise, StudentNoise
 from bnn.noise.covariances import apart
-from bnn.noise.given import warn_of_excess
-from bnn.noise.known import (
+from bnn.noise.models import (
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
     kept_noise,
     noise_of_new,
+    warn_of_excess,
 )
-from bnn.noise.student import bound, given_factors, nodes, scaled
+from bnn.noise.student import given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see
+from safe_files.progress import counted
+from safe_files.text import table
 
 FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
@@ -200,7 +197,7 @@ class GPRegressor(PredictiveRegressor):
         _check_rows("X", X)
         setting = self.noise_ if keep_prior else self.noise
         if isinstance(setting, str):
-            check_option("noise", setting, KINDS)
+            check_option("noise", setting, NOISE_KINDS)
         known_std = data_noise is not None and data_noise.std is not None
         factors = None
         open_prior = self.open_prior_ if keep_prior else None
@@ -222,8 +219,12 @@ class GPRegressor(PredictiveRegressor):
         noise = kept_noise(noise, X.shape[1], n_outputs)
         covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
-            so_far = self._factors_of_last_fit(X, y) if keep_prior else factors
-            noise, factors = _tails(prior, noise, X, y, so_far)
+            if keep_prior:
+                factors = self._factors_of_last_fit(X, y)
+            if factors is None or np.isnan(factors).any():
+                title = "precision factors"
+                df, factors = factors_of(prior, noise, X, y, title=title, fixed=factors)
+                noise = replace(noise, df=df)
         else:
             warn_of_excess(covariances, y, stacklevel=5)
         factors = np.ones(len(X)) if factors is None else factors
@@ -285,13 +286,12 @@ class GPRegressor(PredictiveRegressor):
         `covariances` are those of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
         StudentNoise they are scaled by `factors`, the E λ_i.
         """
-        _check_matrices(prior, len(X))
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             covariances = given_factors(noise, covariances, factors)
             # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
-            self._beyond = bound(noise.degrees, factors, y.shape[1])
+            self._beyond = Tails(noise.degrees, factors).bound(y.shape[1])
         resolvable = resolved(covariances, components_of(prior), X, y)
         added = np.einsum("...jj->...j", resolvable - covariances)
         self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
@@ -354,7 +354,7 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(
                 f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
             )
-        return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
+        return self.posterior_.joint_moments(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
         posterior = self.posterior_
@@ -488,20 +488,6 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
     return f"{rows}: they differ by noise, give its size, or noise=None to estimate it"
 
 
-def _tails(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, fixed: Array | None
-) -> tuple[StudentNoise, Array]:
-    """Return the noise with a number for ν, and E λ_i, (N,).
-
-    `fixed` has the E λ_i that stay as they are, and NaN for those to be estimated; None estimates
-    all.
-    """
-    if fixed is not None and not np.isnan(fixed).any():
-        return noise, fixed
-    tails = factors_of(prior, noise, X, y, title="precision factors", fixed=fixed)
-    return replace(noise, df=tails.freedom), tails.factors
-
-
 def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
@@ -516,14 +502,3 @@ def _check_rows(name: str, X: Array) -> None:
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}; {see('slow-fits')}")
-
-
-def _check_matrices(prior: Prior, n_data: int) -> None:
-    """Raise ValueError if the covariance matrices of a mixture would take too much memory."""
-    size = len(prior.components) if isinstance(prior, MixturePrior) else 1
-    # Twice the memory that a search allows, so that its mixture can be fitted to more data.
-    most = most_components(size, n_data, prior.n_outputs, room=2.0)
-    if size > most:
-        what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
-        needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
-        raise ValueError(f"prior: {what}: {needed}; use fewer components or data")

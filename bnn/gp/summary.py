@@ -12,7 +12,7 @@ from bnn.gp.mixture import TINY, MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
-from bnn.noise.known import no_noise
+from bnn.noise.models import no_noise
 from bnn.scaling import BoundsScaler
 
 

@@ -8,23 +8,21 @@ So Σ_i a_i ∂k/∂ log θ_i = 2 k. If the unit of x changes, k stays the same,
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from bnn._validation import Array, varies
-from bnn.gp.kernel import STEP, Kernel, check_finite, comparable, differences
+from bnn.gp.kernel import STEP, Kernel, Place, check_finite, differences, with_parameters
 
-Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
-
-POINTS = 5  # most data from which the points of the equations are made
+MOST_POINTS = 5  # most data from which the points of the equations are made
 NEARER = (1.0, 0.3, 0.1, 0.03)  # distances of these points, relative to the distances of data
 OTHER = (0.8, 1.25)  # factors of parameters, because units must not depend on values
 EFFECT = 1e-6  # least derivative of k that is not rounding, relative to k
 SOLVED = 1e-4  # largest residual of an equation that holds, relative to its derivatives
 FIXED = 1e-3  # weight of parameters that are set, which get units only if open ones do not suffice
 PARTS = 12  # exponents are rounded to fractions of this denominator ...
-ROUNDED = 1e-3  # ... if they are as close to them
+FRACTION_ERROR = 1e-3  # ... if they are as close to them
 
 
 class Unit(NamedTuple):
@@ -65,19 +63,6 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
     return units
 
 
-def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
-    """Return a kernel whose open parameters, or others, have values."""
-    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
-    for (name, entry), value in values.items():
-        if entry is None:
-            changed[name] = float(value)
-        else:
-            entries = list(changed[name])
-            entries[entry] = float(value)
-            changed[name] = comparable(entries)
-    return type(kernel)(**changed)
-
-
 def default_of(kernel: Kernel, name: str, entry: int | None = None) -> float:
     """Return the default of a field, or of its entry, or one if this is not a positive number."""
     default = type(kernel).__dataclass_fields__[name].default
@@ -107,7 +92,7 @@ def _parameters(kernel: Kernel) -> tuple[dict[Place, float], dict[Place, float]]
 def _points(X: Array) -> Array:
     """Return points within the ranges of X, (n, n_in), at several distances, in ranges."""
     ranges = np.where(varies(X), np.ptp(X, axis=0), 1.0)
-    data = X[np.linspace(0, len(X) - 1, min(POINTS, len(X))).astype(int)] / ranges
+    data = X[np.linspace(0, len(X) - 1, min(MOST_POINTS, len(X))).astype(int)] / ranges
     nearer = [data + share * (np.roll(data, 1, axis=0) - data) for share in NEARER]
     return np.vstack([data, *nearer])
 
@@ -144,7 +129,7 @@ def _solved(
             return None
         exact = solution * weights / np.where(effective, sizes, 1.0)
         rounded = np.round(PARTS * exact) / PARTS
-        return np.where(np.abs(rounded - exact) < ROUNDED, rounded, exact)
+        return np.where(np.abs(rounded - exact) < FRACTION_ERROR, rounded, exact)
 
     # A kernel whose amplitude stands in its formula is a number, times the unit of another factor.
     output = exponents(2.0 * k)

@@ -95,31 +95,13 @@ class Warped(Kernel):
     __rmul__ = __mul__
 
     def coordinates(self, X: Array) -> Array:
-        """Return z(x), the warped and mixed inputs.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            z, (n, n_in).
-
-        Raises:
-            ValueError: If X has another number of inputs.
-        """
-        X = seen_points("X", X)
+        """Return z(x), (n, n_in), the warped and mixed inputs; ValueError for another n_in."""
         if X.shape[1] != len(self.low):
             raise ValueError(f"X has {X.shape[1]} inputs: must be {len(self.low)}")
         return self.turned(self.bent(X)[0])
 
     def bent(self, X: Array) -> tuple[Array, Array]:
-        """Return the warped inputs and their derivatives.
-
-        Args:
-            X: Points, (..., n_in).
-
-        Returns:
-            w, (..., n_in), and ∂w_i/∂x_i, (..., n_in).
-        """
+        """Return the warped inputs w and ∂w_i/∂x_i, (..., n_in) each, at X (..., n_in)."""
         warps = straightened(self.warps)
         width = np.asarray(self.width)
         u = (X - np.asarray(self.low)) / width
@@ -149,26 +131,11 @@ class Warped(Kernel):
         return np.asarray(self.kernel(self.coordinates(A), self.coordinates(B)))
 
     def diag(self, X: Array) -> Array:
-        """Return the diagonal of k(X, X).
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            k(x, x) at each point, (n,).
-        """
-        return np.asarray(self.kernel.diag(self.coordinates(X)))
+        """Return k(x, x), (n,), at the points X (n, n_in)."""
+        return np.asarray(self.kernel.diag(self.coordinates(seen_points("X", X))))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient with respect to the first point.
-
-        Args:
-            a: Points x, (..., n_in), in the units of the inputs.
-            b: Points x', (..., n_in), broadcastable against a.
-
-        Returns:
-            k(x, x'), (...), and ∂k/∂x, (..., n_in).
-        """
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
         w, slopes = self.bent(a)
         z = self.turned(self.bent(b)[0])
         values, by_z = kernel_gradient(self.kernel, self.turned(w), z)

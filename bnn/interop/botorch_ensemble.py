@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.ensembles.members import Members
-from bnn.gp.conditioning import ROUNDING
+from bnn.gp.conditioning import EIGENVALUE_ERROR
 from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 
@@ -62,7 +62,7 @@ class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unu
             at = torch.diag_embed(noise.expand(*X.shape[:-1], q))
         # Rounding errors of the covariance C = Aᵀ A, so that results without noise are accepted
         size = K + away.shape[-1]
-        errors = ROUNDING * size * away.square().sum(dim=-2)
+        errors = EIGENVALUE_ERROR * size * away.square().sum(dim=-2)
         return mean, away, noise_of_points(at) + torch.diag_embed(errors)
 
     def condition_on_observations(

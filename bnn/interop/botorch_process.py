@@ -13,14 +13,14 @@ from sklearn.utils import gen_batches
 from torch import Tensor
 
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import ENTRIES, ROUNDING, ProcessPosterior
+from bnn.gp.conditioning import EIGENVALUE_ERROR, ENTRIES, ProcessPosterior
 from bnn.gp.kernel import Gradient, check_finite
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
-from bnn.noise.known import noise_of_new
+from bnn.noise.models import noise_of_new
 
 _Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
 MOST_SLOPES = 2**20  # kernel derivatives kept for the backward pass; more are recomputed
@@ -185,7 +185,7 @@ class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignor
         self.outputs = list(range(n_out))
         variances = np.max([p.prior.variances(model.X_).max(axis=1) for p in posteriors], axis=0)
         # Rounding errors of k - Wᵀ W
-        self.errors = double(ROUNDING * len(model.X_) * variances)
+        self.errors = double(EIGENVALUE_ERROR * len(model.X_) * variances)
         # Results on which the model is conditioned: inputs, outputs, values and noise.
         self.at: Tensor = torch.empty(0, model.X_.shape[1], dtype=torch.float64)
         self.entries: list[int] = []  # index of point times n_outputs, plus index of output

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
-from bnn._text import Short
 from bnn._validation import MOST, Floats, check_count, check_integers, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
+from safe_files.text import Short
 
 INITIALISATIONS = ("glorot", "he")
 Weights = TypeVar("Weights", Floats, Tensor)

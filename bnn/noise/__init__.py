@@ -7,14 +7,14 @@ from bnn.noise.covariances import (
     replicate_covariance,
     resample,
 )
-from bnn.noise.given import (
+from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
+from bnn.noise.models import (
     Covariance,
     checked_noise,
     checked_tails,
     covariance_at,
     noise_gradient,
 )
-from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
 
 __all__ = [

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
-from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -29,6 +28,7 @@ from bnn._validation import (
 )
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
 from bnn.storage import storable
+from safe_files.text import Short
 
 # An estimate from few replicates is tested: BOOTSTRAP sets of replicates are drawn from it, and the
 # noise is estimated again from each set. Few means less than ENOUGH degrees of freedom per

@@ -3,20 +3,18 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from bnn._text import Short
 from bnn._validation import Array, as_array, check_above, own_copy
 from bnn.noise.covariances import noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
+from safe_files.text import Short
 
 QUADRATURE_NODES = 64  # of the integral over λ
 TAIL_PROBABILITY = 1e-16  # probability of λ beyond each end of the range of integration
 GAUSSIAN = 1e8  # degrees of freedom from which on the noise is Gaussian up to rounding errors
-_LOGS = float(np.log(0.01)), float(np.log(1e3))  # range of log (ν - 2) in the search for ν
 
 
 @storable
@@ -90,35 +88,6 @@ def given_factors(noise: StudentNoise, covariances: Array, factors: Array) -> Ar
         factors: Mean precision factors E λ_i, (n,).
     """
     return scaled(noise, covariances) / factors[:, None, None]
-
-
-def likely_freedom(squares: Array, n_out: int) -> float:
-    """Return the maximum-likelihood ν for rows with squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
-
-    def lost(log: float) -> float:
-        # -log p(s) = log Γ(ν/2) - log Γ(a) + d/2 log(ν-2) + a log(1 + s / (ν-2)), a = (ν + d) / 2
-        excess = np.exp(log)
-        a = 0.5 * (2.0 + np.exp(log) + n_out)
-        constant = gammaln(1.0 + 0.5 * excess) - gammaln(a) + 0.5 * n_out * log
-        return float(np.sum(constant + a * np.log1p(squares / excess)))
-
-    best = minimize_scalar(lost, bounds=_LOGS, method="bounded", options={"xatol": 1e-4}).x
-    return 2.0 + float(np.exp(best))
-
-
-def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
-    """Return E λ, (n,), for rows with squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
-    # E λ = (ν + d) / (ν + s / (1 - 2/ν))
-    return np.asarray((1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0)))
-
-
-def bound(freedom: float, factors: Array, n_out: int) -> float:
-    """Return what to add to the log evidence of noise Σ / E λ for a lower bound of log p(y)."""
-    # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
-    half = 0.5 * freedom
-    a = 0.5 * (freedom + n_out)
-    constant = gammaln(a) - gammaln(half) + a - a * np.log(a) + half * np.log(half)
-    return float(np.sum(constant + half * (np.log(factors) - factors)))
 
 
 def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:

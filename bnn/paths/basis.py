@@ -46,7 +46,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from bnn._seeding import generator
-from bnn._text import Short
 from bnn._validation import Array, as_finite, check_count, check_positive
 from bnn.paths.material_points import (
     ENGINEERING,
@@ -63,6 +62,7 @@ from bnn.paths.material_points import (
 from bnn.paths.return_mapping import History, Matrix, advance
 from bnn.storage import storable
 from bnn.storage.values import NotStored, as_stored, dataclass_fields
+from safe_files.text import Short
 
 # Inputs (n, n_in) → (n, 2, 3, 3), the strains of matrix and fibres relative to that of the RVE
 Concentration = Callable[[Array], Array]

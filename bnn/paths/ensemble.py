@@ -36,7 +36,6 @@ from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
 from bnn._seeding import Purpose, RandomState, generator, seed_sequence, spawn
-from bnn._text import Short
 from bnn._validation import (
     Array,
     as_finite,
@@ -52,6 +51,7 @@ from bnn.paths.path_groups import CHUNK, PathGroup, PathsLike, chunks, grouped, 
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import as_stored
+from safe_files.text import Short
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. These
 # values and the default of ρ were chosen on the training paths that ship with fe_data. ρ is not

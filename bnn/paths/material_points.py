@@ -25,10 +25,10 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_finite, check_positive, is_row
 from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
+from safe_files.text import Short
 
 
 class Allowed(NamedTuple):

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from sklearn.linear_model import GammaRegressor
 from sklearn.preprocessing import StandardScaler
 
-from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
 from bnn.paths.basis import MaterialPointBasis
 from bnn.paths.material_points import (
@@ -34,6 +33,7 @@ from bnn.paths.material_points import (
     column,
 )
 from bnn.storage import storable
+from safe_files.text import Short
 
 _NO_FLOW = 1e-3  # added to the plastic strain, so that its logarithm is finite at zero
 _SHRINKAGE = 0.1  # ridge penalty of the coefficients of standardised regressors

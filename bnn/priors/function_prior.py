@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 from bnn._seeding import RandomState
-from bnn._text import Short
 from bnn._validation import Array, as_points, check_count
 from bnn.storage import storable
+from safe_files.text import Short
 
 
 @runtime_checkable

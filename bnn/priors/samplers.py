@@ -12,7 +12,6 @@ from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import KDTree
 from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
-from bnn._progress import counted
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import (
     Array,
@@ -26,6 +25,7 @@ from bnn._validation import (
     own_copy,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
+from safe_files.progress import counted
 
 __all__ = ["SamplerPrior", "TablePrior"]  # what bnn exports
 

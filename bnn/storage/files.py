@@ -82,7 +82,7 @@ class StoredModel:
         If writing fails, an existing file stays as it is.
 
         Args:
-            path: Path of the file. Hyper-parameters that cannot be stored, such as functions, are
+            path: Path of the file. Hyperparameters that cannot be stored, such as functions, are
                 replaced by a NotStored.
 
         Raises:
@@ -107,7 +107,7 @@ class StoredModel:
         write_atomic(path, archive.getvalue(), BEGINNING)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return hyper-parameters and fitted attributes; attributes are None before a fit."""
+        """Return hyperparameters and fitted attributes; attributes are None before a fit."""
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {"parameters": {n: as_stored(v) for n, v in parameters.items()}, "fitted": fitted}
@@ -140,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         path: Path of a file that `save` wrote.
 
     Returns:
-        The model, of the same class as the saved one. Hyper-parameters that could not be stored are
+        The model, of the same class as the saved one. Hyperparameters that could not be stored are
         `NotStored`.
 
     Raises:

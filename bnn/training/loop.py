@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from bnn._progress import progress_bar
 from bnn._validation import Array, Floats, Ints, as_finite, check_device, check_kind
 from bnn.networks.mlp import MLP
 from bnn.training.backprop import CACHE_LINE
@@ -17,6 +16,7 @@ from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
 from safe_files.help_page import ExplainedError, ExplainedWarning
+from safe_files.progress import progress_bar
 
 
 class DivergenceWarning(ExplainedWarning):

@@ -29,7 +29,7 @@ CARDS = {
 
 
 def cards() -> str:
-    """A list of thumbnails with links to the examples, for a page at the root of the site."""
+    """Return thumbnails with links to the examples, for a page at the root of the site."""
     lines = [
         "## Examples",
         "",
@@ -43,7 +43,7 @@ def cards() -> str:
 
 
 def sections() -> str:
-    """A section for each example: purpose, command, picture, output and script."""
+    """Return a section for each example: purpose, command, picture, output and script."""
     texts = []
     for name, words in ordered().items():
         script = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def sections() -> str:
 
 
 def ordered() -> dict[str, str]:
-    """Examples with a picture that is kept, those without a card at the end under their names."""
+    """Return examples with a kept picture; those without a card stand at the end."""
     names = {path.stem: path.stem.replace("_", " ") for path in sorted(EXAMPLES.glob("*.py"))}
     drawn = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
     return {
@@ -72,5 +72,5 @@ def ordered() -> dict[str, str]:
 
 
 def anchor(words: str) -> str:
-    """The address of a section, as MyST makes it of its heading."""
+    """Return the address of a section, as MyST makes it of its heading."""
     return "".join(c for c in words.lower().replace(" ", "-") if c.isalnum() or c in "-_")

@@ -43,13 +43,13 @@ OUTPUT_WORDS = {
 
 
 def load(name: str) -> tuple[fe_data.Table, np.ndarray]:
-    """A shipped table, and the stress of its RVEs, (n, 50) [MPa]."""
+    """Return a shipped table, and the stress of its RVEs, (n, 50) [MPa]."""
     path = TABLES / f"{name}.csv"
     return fe_data.load_table(path), fe_data.load_curves(path).stress
 
 
 def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray]:
-    """Both ensembles, the components of the curves, and the noise of all outputs, (n_out,)."""
+    """Return both ensembles, components of the curves, and the noise of all outputs, (n_out,)."""
     rves, stress = load(TRAINING)
     repeated, repeated_stress = load("noise")
     components = bnn.PrincipalComponents.fit(stress, explained=0.999)
@@ -74,7 +74,7 @@ def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray
 
 
 def packed(members: bnn.Members) -> dict[str, object]:
-    """An ensemble: scaling, and its weights as the base64 of single-precision numbers."""
+    """Return an ensemble: scaling, and its weights as the base64 of single-precision numbers."""
     ins = members.input_scaler
     outs = members.output_scaler
     return {
@@ -87,12 +87,12 @@ def packed(members: bnn.Members) -> dict[str, object]:
 
 
 def moments(functions: np.ndarray) -> dict[str, object]:
-    """Mean and standard deviation over networks (K, n, n_out)."""
+    """Return mean and standard deviation over networks (K, n, n_out)."""
     return {"mean": functions.mean(axis=0).tolist(), "std": functions.std(axis=0, ddof=1).tolist()}
 
 
 def shown_rves() -> list[dict[str, object]]:
-    """Simulated RVEs in few digits: inputs, properties and curve, and whether they were learnt."""
+    """Return simulated RVEs in few digits, and whether they were training RVEs."""
     shown = []
     for name in SHOWN:
         table, stress = load(name)
@@ -108,7 +108,7 @@ def shown_rves() -> list[dict[str, object]]:
 
 
 def document() -> dict[str, object]:
-    """All that the page needs, and predictions of Python that the page must repeat."""
+    """Return all that the page needs, and predictions of Python that the page must repeat."""
     members, components, noise = train()
     rves, _ = load(TRAINING)
     strain = fe_data.load_curves(TABLES / f"{TRAINING}.csv").strain

@@ -46,7 +46,7 @@ def of_the_program(
         typer.Option("--version", callback=print_version, is_eager=True, help="print the version"),
     ] = False,
 ) -> None:
-    """Options of `python -m fe_data` itself."""
+    """Take the options of `python -m fe_data` itself."""
 
 
 @app.command(cls=CommandWithSettings)

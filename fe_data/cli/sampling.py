@@ -69,7 +69,7 @@ class Sampling:
         """
         from joblib import Parallel, cpu_count, delayed
 
-        from fe_data.progress import shown
+        from safe_files.progress import counted
 
         seeds = range(self.seed, self.seed + replicates)
         tasks = [
@@ -80,7 +80,7 @@ class Sampling:
         count = cpu_count() if self.jobs is None else self.jobs
         pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
         results = pool(delayed(simulate)(*task) for task in tasks)
-        yield from shown(results, title, "RVE", len(tasks))
+        yield from counted(results, title, "RVE", len(tasks))
 
 
 def sampling(

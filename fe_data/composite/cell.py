@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.composite.elasticity import ROOT2
 from fe_data.composite.materials import Material
 from fe_data.composite.tangent import TangentSystem
 from fe_data.geometry.domain import Domain, quadratic_gradients, quadrature
+from safe_files.text import Short
 
 if TYPE_CHECKING:
     from fe_data.composite.material_points import Response

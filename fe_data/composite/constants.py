@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, keep_copies
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.measured import Measured
@@ -29,6 +29,7 @@ from fe_data.composite.phases import INTERPHASE, Phases
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
+from safe_files.text import Short
 
 _ROOT_HALF = np.sqrt(0.5)
 # Orthonormal basis of the space of stiffnesses that are transversely isotropic about z.

@@ -20,8 +20,8 @@ and unload in the other, and would dissipate less than G.
 
 from dataclasses import dataclass
 
-from fe_data.arrays import Short
 from fe_data.settings import take_bounded
+from safe_files.text import Short
 
 WORK = "softening_work"  # state variable W of a point [MPa]
 DAMAGE = "damage"  # state variable d of a point, that of its element

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats
 from fe_data.settings import require_between, take_bounded
+from safe_files.text import Short
 
 ROOT2 = math.sqrt(2.0)
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])

@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short, short
+from fe_data.arrays import Floats
 from fe_data.composite.elasticity import ROOT2
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.settings import require_kind, take_bounded
+from safe_files.text import Short
 
 BOUNDS = {  # smallest and largest allowed values of the fields of `Interface`
     "normal_strength_MPa": (1e-3, 1e5),
@@ -136,7 +137,6 @@ class Interface(Short):
             )
 
 
-@short
 class Tractions(NamedTuple):
     """Tractions at p points of interfaces, with c components: normal, then shear."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from fe_data.arrays import Short, number
+from fe_data.arrays import number
 from fe_data.composite.damage import Damage
 from fe_data.composite.elasticity import (
     Elasticity,
@@ -20,6 +20,7 @@ from fe_data.files.content import built, mapping
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, require_between, require_kind
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
+from safe_files.text import Short
 
 STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
 

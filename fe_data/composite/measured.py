@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fe_data.arrays import Short
 from fe_data.settings import require_between, require_kind
+from safe_files.text import Short
 
 BOUNDS = {  # of a measured value, by the unit at the end of its name
     "GPa": (1e-6, 1e5),

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fe_data.arrays import Short, number
+from fe_data.arrays import number
 from fe_data.composite.damage import Damage
 from fe_data.composite.interface import Interface
 from fe_data.composite.materials import Material, YieldStress, material_from, without_none
@@ -37,6 +37,7 @@ from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.spacing import spacing_of
 from fe_data.settings import Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import UNUSED_B_AND_C
+from safe_files.text import Short
 
 EXAMPLES = Path(__file__).with_name("examples")  # shipped files of phases
 INTERPHASE = "interphase"  # name of the phase of a ring around each fibre

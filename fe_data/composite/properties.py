@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats
 from fe_data.composite.damage import DAMAGE
 from fe_data.composite.phases import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
@@ -31,6 +31,7 @@ from fe_data.mechanics.rve import arrange_fibres, uniaxial
 from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
+from safe_files.text import Short
 
 _PLANE = 4  # number of components in plane strain: xx, yy, zz, xy
 _ELASTIC_STRAIN = 1e-6  # mean strain at which nothing yields

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
@@ -21,10 +21,11 @@ from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading, with_increments
 from fe_data.path_following import EquilibriumPath, follow
-from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
 from fe_data.sparse.compilation import timed
+from safe_files.progress import progress_bar
+from safe_files.text import Short
 
 # The default elements are smaller than in the solver of the paper's phases by this factor, so that
 # the moduli of porous RVEs err by less than 0.3 %.
@@ -267,7 +268,7 @@ def solve_composite(
         raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     seconds = {"compilation": 0.0}
     total = loading.total(increments) + 3
-    with progress_bar(total, "RVE", "step", silent=silent) as bar, one_thread():
+    with progress_bar(total, None if silent else "RVE", "step") as bar, one_thread():
         with timed(seconds, "mesh", bar):
             microstructure = clear_of_edges(microstructure)
             cut = phases.interface is not None

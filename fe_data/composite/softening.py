@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats
 from fe_data.composite.damage import DAMAGE, WORK, Damage
 from fe_data.errors import MeshError
+from safe_files.text import Short
 
 if TYPE_CHECKING:
     from fe_data.composite.material_points import Response

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, short
+from fe_data.arrays import Floats, Ints
 from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
@@ -38,7 +38,6 @@ _LEAST_LENGTH = 1e-4
 _FEW_POINTS = 1e-3
 
 
-@short
 class Debonding(NamedTuple):
     """The state of p points of interfaces. Openings are relative to the side of the RVE."""
 
@@ -48,7 +47,6 @@ class Debonding(NamedTuple):
     dissipated: Floats  # (p,) work that was not stored [MPa]
 
 
-@short
 class Work(NamedTuple):
     """Work per area of an RVE that can break [MPa], and the forces that do it."""
 
@@ -59,7 +57,6 @@ class Work(NamedTuple):
     snaps: float = 0.0  # their work in snaps: elastic energy that fracture does not use
 
 
-@short
 class Peak(NamedTuple):
     """The equilibrium with the largest norm of the mean stress, in the axes of the loading."""
 
@@ -68,7 +65,6 @@ class Peak(NamedTuple):
     strain: Floats  # (6,) mean strain in Kelvin's notation
 
 
-@short
 class State(NamedTuple):
     """The data of an equilibrium apart from its unknowns."""
 

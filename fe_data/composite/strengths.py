@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Short
 from fe_data.composite.elasticity import TO_KELVIN, shear_rotation
 from fe_data.composite.interface import Strength, envelope_loading, strength_loading
 from fe_data.composite.measured import Measured
@@ -15,6 +14,7 @@ from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
 from fe_data.settings import MAX_SEED, Settings, require_integer
+from safe_files.text import Short
 
 _QUANTILE = 0.05  # of strengths, for design
 

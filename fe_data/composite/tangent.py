@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import ConvergenceError, memory_errors
 from fe_data.sparse.solver import sparse_cholesky, sparse_ldl
+from safe_files.text import Short
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
 _REFINEMENTS = 4  # calls of GMRES for a solution to machine precision

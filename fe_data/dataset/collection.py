@@ -129,7 +129,7 @@ def warning_of(header: dict[str, Any]) -> str:
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:
-    """Rows of failures.csv for a sample; a CorruptRecordError if an attempt lacks an entry."""
+    """Return rows of failures.csv of a sample; a CorruptRecordError if an entry is missing."""
     try:
         return [
             (header["index"], number, attempt["seed"], header["status"], attempt["error"])

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, integers, numbers
+from fe_data.arrays import Floats, Ints, integers, numbers
 from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import record_path
-from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
+from fe_data.dataset.table import TABLE, import_pandas, load_table, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.loading import ALL_AXES
-from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.progress import counted
+from safe_files.text import Short
 from safe_files.writing import require_own, write_atomic
 
 RESULT = "result.json"  # in a folder that `rve` wrote
@@ -126,7 +127,7 @@ class Curves(Short):
     def _rows(self) -> Iterator[tuple[int | float, ...]]:
         """Yield the values of `_columns` at each increment of each sample, from increment 0 on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
-        histories = shown(self.histories, "curves", "curve", len(self.histories))
+        histories = counted(self.histories, "curves", "curve")
         for number, history in zip(numbers, histories, strict=True):
             values = _matrix(history)
             for increment, row in enumerate(values.tolist()):
@@ -157,43 +158,6 @@ class Curves(Short):
             True
         """
         return import_pandas().DataFrame.from_records(list(self._rows()), columns=self._columns)
-
-    @classmethod
-    def from_pandas(cls, frame: Any) -> "Curves":
-        """Convert a `pandas.DataFrame` from `to_pandas`, or from a file of the command `curves`.
-
-        Args:
-            frame: Data frame with at least the columns `index`, `increment`, `strain_xx` and
-                `stress_xx_MPa`. Other components are read if present, and further columns are
-                ignored. Use `pandas.read_csv` with `float_precision="round_trip"` to keep each bit.
-
-        Returns:
-            The curves, in the order of the samples in the frame.
-
-        Raises:
-            TableError: If a column is missing, an entry is not a finite number, the rows of a
-                sample are not adjacent, or its increments are not 0, 1, 2, ... in this order.
-
-        Examples:
-            >>> from fe_data import Curves, load_curves
-            >>> curves = load_curves("fe_data/datasets/test_uniform.csv")
-            >>> again = Curves.from_pandas(curves.to_pandas())
-            >>> bool((again.stress == curves.stress).all())
-            True
-        """
-        require_frame(frame, ("index", "increment", "strain_xx", "stress_xx_MPa"))
-        names = [name for name in _ALL_COLUMNS if name in frame]
-        values = np.column_stack([_finite(frame, name) for name in ("index", "increment", *names)])
-        index = values[:, 0].astype(np.int64)
-        starts = np.flatnonzero(np.diff(index, prepend=index[0] - 1))
-        histories = []
-        for number, rows in zip(index[starts], np.split(values, starts[1:]), strict=True):
-            if not np.array_equal(rows[:, 1], np.arange(len(rows))):
-                raise TableError(f"frame: the increments of sample {number} are not 0, 1, 2, ...")
-            histories.append(_history(dict(zip(names, rows[:, 2:].T, strict=True))))
-        if len(set(index[starts].tolist())) < len(starts):
-            raise TableError("frame: the rows of a sample are not together")
-        return cls(histories, index=index[starts])
 
 
 def save_curves(curves: Curves, path: Path) -> None:
@@ -336,7 +300,7 @@ def _recorded(path: Path) -> Curves:
     histories = []
     numbers = []
     rows = list(read_rows(path, ("index", "status"), ()))
-    for _, row in shown(rows, "records", "record", len(rows)):
+    for _, row in counted(rows, "records", "record"):
         if row["status"] == "failed":
             continue
         try:
@@ -350,18 +314,6 @@ def _recorded(path: Path) -> Curves:
     if not histories:
         raise TableError(f"{folder}: no sample has outputs")
     return Curves(histories, index=np.array(numbers, np.int64))
-
-
-def _finite(frame: Any, name: str) -> Floats:
-    """Return a column (n,) of a frame; a TableError if an entry is not a finite number."""
-    try:
-        values = frame[name].to_numpy(float)
-    except (TypeError, ValueError, AttributeError):
-        raise TableError(f"frame: column {name} must contain numbers") from None
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise TableError(f"frame, row {row}: {name} is empty or not finite")
-    return np.asarray(values)
 
 
 def _checked_history(row: int, history: object) -> dict[str, Floats]:
@@ -391,20 +343,3 @@ def _matrix(history: Mapping[str, Floats]) -> Floats:
     """Return the values (increments + 1, columns) of `_column_names`."""
     parts = [history[name] for name in (*_UNITS, *_NUMBERS) if name in history]
     return np.column_stack(parts)
-
-
-def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Make the arrays of a history from its columns, with all components up to the last given."""
-    history = {}
-    for name, unit in _UNITS.items():
-        components = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
-        present = [values for values in components if values is not None]
-        if any(values is None for values in components[: len(present)]):
-            first = ", ".join(ALL_AXES[: len(present)])
-            raise TableError(f"frame: the {len(present)} components of {name} must be {first}")
-        if present:
-            history[name] = np.column_stack(present)
-    history |= {
-        name: columns[column].copy() for name, column in _NUMBERS.items() if column in columns
-    }
-    return history

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, integers, numbers
+from fe_data.arrays import Floats, integers, numbers
 from fe_data.composite.phases import Phases
 from fe_data.dataset.inputs_file import (
     columns_of_fields,
     fields_of_row,
-    inputs_beside,
     parse_or_fixed,
+    read_inputs,
 )
 from fe_data.dataset.table import FIELD, parse_input
 from fe_data.files.csv_rows import Problems, parse_integer, read_rows
@@ -33,6 +33,7 @@ from fe_data.settings import (
     require_integer,
     require_kind,
 )
+from safe_files.text import Short
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
@@ -194,24 +195,24 @@ class Design(Short):
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
-    """SHA-256 of the bits of inputs and fields (n, ...) and of groups (n,), on any machine."""
+    """Return the SHA-256 of inputs and fields (n, ...) and of groups (n,), equal on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
 
 def seeds_of(name: str, seed: int, *key: int) -> np.random.SeedSequence:
-    """Seed sequence of a design or, with `key`, of one of its parts; it depends on the name."""
+    """Return the seed sequence of a design by its name, or with `key` of a part of it."""
     number = zlib.crc32(_SEEDED_AS.get(name, name).encode())
     return np.random.SeedSequence((seed, number), spawn_key=key)
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed in [0, 2**63) of the microstructure of one sample; it depends on the design's name."""
+    """Return the seed in [0, 2**63) of a sample's microstructure, by the name of the design."""
     return _draw_seed(seeds_of(name, seed, index))
 
 
 def retry_seed(seed: int) -> int:
-    """Seed of the second microstructure of a sample, after the microstructure of `seed` failed."""
+    """Return the seed of the second microstructure of a sample, after that of `seed` failed."""
     return _draw_seed(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
@@ -337,7 +338,7 @@ def design_from_file(
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
             raise ValueError(f"{which} cannot be combined with given microstructures")
         return _with_microstructures(path, microstructures, phases)
-    points, groups, fields = inputs_beside(path, phases)
+    points, groups, fields = read_inputs(path, phases)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, NoReturn, TextIO
+from typing import Any
 
-from tqdm import tqdm
-
-from fe_data.arrays import Short, number
+from fe_data.arrays import number
 from fe_data.composite.interface import strength_loading
 from fe_data.composite.phases import (
     INTERFACE,
@@ -26,7 +24,6 @@ from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import VOID
 from fe_data.geometry.spacing import require_packable
 from fe_data.loading import Loading
-from fe_data.progress import LOG_SECONDS, Lines, open_streams
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import (
     Settings,
@@ -36,6 +33,8 @@ from fe_data.settings import (
     require_path,
 )
 from fe_data.sparse.solver import chosen_solver
+from safe_files.progress import open_streams, progress_bar, titled
+from safe_files.text import Short
 
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
@@ -396,9 +395,8 @@ class _Run:
         self.remaining = dict.fromkeys(pending)  # an ordered set
         if not pending:
             return
-        done = self.total - len(pending)
-        with executors.interrupts_blocked():  # so that threads of the bar never receive Ctrl-C
-            self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
+        title = titled("generate", not self.silent)
+        self.progress = progress_bar(self.total, title, "sample", self.total - len(pending))
         if self.dask is None:
             workers = executors.local_workers(self.jobs)
         else:
@@ -455,23 +453,6 @@ class _Run:
         done = self.total - len(self.remaining)
         where = f"{self.total} samples are in {self.folder}"
         return f"{done} of {where}; run the same command again to continue"
-
-
-def progress_bar(
-    total: int, done: int, stream: TextIO, *, silent: bool = False
-) -> "tqdm[NoReturn]":
-    """Return a bar with the remaining time; without a terminal it prints a line every 30 s."""
-    log = not stream.isatty()
-    return tqdm(
-        total=total,
-        initial=done,
-        unit="sample",
-        smoothing=0.0,
-        disable=silent,
-        file=Lines(stream) if log else stream,
-        mininterval=LOG_SECONDS if log else 0.1,
-        bar_format="{n}/{total} samples, {rate_inv_fmt}, {remaining} left" if log else None,
-    )
 
 
 def describe(error: BaseException) -> str:

@@ -12,30 +12,22 @@ from fe_data.files.csv_rows import Problems, Row, parse_float, parse_integer, re
 from fe_data.schema import INPUT_NAMES
 
 
-def load_inputs(path: Path) -> tuple[Floats, Numbers]:
-    """Read the columns of the inputs and `group` of a CSV file; other columns are ignored.
-
-    If entries are invalid, a `TableError` has line number, column and value of each.
+def read_inputs(
+    path: Path, phases: Phases | None = None
+) -> tuple[Floats, Numbers, dict[str, Floats]]:
+    """Read the inputs of a CSV file.
 
     Args:
-        path: The CSV file.
+        path: The CSV file. Inputs that the material fixes need no column. Without a column `group`
+            every row is a separate group.
+        phases: The material.
 
     Returns:
-        Inputs (n, n_in), in the order and units of `schema.INPUTS`, and groups (n,). Without a
-        column `group` every row is a separate group.
+        Inputs (n, n_in), groups (n,), and columns (n,) of numbers of the material by name.
 
-    Examples:
-        >>> from fe_data import load_inputs
-        >>> inputs, groups = load_inputs("fe_data/datasets/noise.csv")
-        >>> inputs.shape, groups[-1].item()
-        ((300, 4), 19)
+    Raises:
+        TableError: If entries are invalid; the message has line, column and value of each.
     """
-    return inputs_beside(path, None)[:2]
-
-
-def inputs_beside(path: Path, phases: Phases | None) -> tuple[Floats, Numbers, dict[str, Floats]]:
-    """Read inputs and groups like `load_inputs`, and columns of numbers of a material by name."""
-    # Inputs that the material fixes need no column.
     problems = Problems(path)
     points = []
     groups = []

@@ -325,7 +325,7 @@ def _lock(file: IO[bytes], folder: Path, *, shared: bool = False) -> None:
 
 
 def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
-    """Whether the first readable record has this configuration; a ValueError if it has another."""
+    """Return whether the first readable record has this configuration; reject another one."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
             header = record.decode_header(read_file(path, record.MAX_BYTES))

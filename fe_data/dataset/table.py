@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, integers, numbers, objects
+from fe_data.arrays import Floats, integers, numbers, objects
 from fe_data.files.csv_rows import (
     Problems,
     Row,
     TableError,
-    are_missing,
     format_value,
     parse_float,
     parse_integer,
@@ -29,6 +28,7 @@ from fe_data.schema import (
     required_outputs,
 )
 from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
+from safe_files.text import Short
 
 Numbers = NDArray[np.int64]
 FIELD = "."  # marks a column of numbers of a material, as in matrix.elasticity.E_GPa
@@ -166,36 +166,6 @@ class Table(Short):
         columns |= dict(zip(self.output_names, self.outputs.T, strict=True))
         return import_pandas().DataFrame(columns | {"status": self.status.astype(object)})
 
-    @classmethod
-    def from_pandas(cls, frame: Any) -> "Table":
-        """Convert a `pandas.DataFrame` to a table, with the same checks as for a file.
-
-        Args:
-            frame: Data frame with the same columns as a file for `load_table`; None and NaN are
-                empty entries.
-
-        Returns:
-            The table. If rows are left out because they lack b_eff and c_eff, a `UserWarning` has
-            their number.
-
-        Raises:
-            TableError: If entries are invalid; the message has row, column and value of each.
-
-        Examples:
-            >>> from fe_data import Table, load_table
-            >>> table = load_table("fe_data/datasets/test_uniform.csv")
-            >>> again = Table.from_pandas(table.to_pandas())
-            >>> bool((again.outputs == table.outputs).all())
-            True
-        """
-        required, optional = _table_names()
-        require_frame(frame, required)
-        names = [name for name in dict.fromkeys((*required, *optional)) if name in frame]
-        names += [name for name in frame if isinstance(name, str) and FIELD in name]
-        texts = frame[names].astype(object).where(frame[names].notna(), None)
-        rows = (dict(zip(names, map(format_value, row), strict=True)) for row in texts.to_numpy())
-        return _table(enumerate(rows), Problems(Path("frame"), place="row"))
-
 
 def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return names as a tuple; a ValueError unless they are different outputs of the schema."""
@@ -274,7 +244,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         index = parse(parse_integer, "index", number)
         status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
-            problems.add(line, f"index = {index} is in {problems.place} {first} already")
+            problems.add(line, f"index = {index} is in line {first} already")
         seed = parse(parse_integer, "seed", -1)
         group = parse(parse_integer, "group", index)
         inputs = [parse(parse_input, name) for name in INPUT_NAMES]
@@ -357,17 +327,6 @@ def import_pandas() -> Any:
     except ImportError as error:
         raise ImportError(f"{error}: data frames need it, pip install pandas") from None
     return pd
-
-
-def require_frame(frame: Any, required: Sequence[str]) -> None:
-    """Raise an error unless `frame` is a data frame with rows and the required, unique columns."""
-    require_kind("frame", frame, import_pandas().DataFrame)
-    if missing := [name for name in required if name not in frame]:
-        raise TableError(f"frame: {are_missing(missing)}")
-    if not frame.columns.is_unique:
-        raise TableError("frame: two columns have the same name")
-    if frame.empty:
-        raise TableError("frame has no rows")
 
 
 def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, ...]]:

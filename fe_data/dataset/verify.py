@@ -15,9 +15,9 @@ from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
+from safe_files.progress import counted
 
 MAX_ROW = 10_000  # bytes of a sample in a table, including reasons of failures
 
@@ -45,7 +45,7 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     except ValueError as error:
         return [str(error)], {}
     n = config["samples"]
-    collected = collection.collect(folder, config, shown(range(n), "records", "record", n))
+    collected = collection.collect(folder, config, counted(range(n), "records", "record"))
     problems = [f"sample {index}: {text}" for index, text in collected.problems.items()]
     problems += _strangers(folder, n)
     if not collected.problems:
@@ -95,7 +95,7 @@ def _as_older(path: Path, expected: str) -> str:
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
-    """Problem of a file, or an empty string; rows of samples in `unread` are not compared."""
+    """Return the problem of a file, or an empty text; rows of samples in `unread` are ignored."""
     most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
         text = read_file(path, most).decode()

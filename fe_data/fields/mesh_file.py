@@ -95,7 +95,7 @@ def require_mesh_file(path: Path) -> None:
 
 
 def _groups(micro: Microstructure, entity: Ints) -> list[tuple[int, str, Ints]]:
-    """Number, name and surfaces of each phase; names have letters, digits and _ for Abaqus."""
+    """Return number, name and surfaces of each phase; names are admitted by Abaqus."""
     phases = np.array(["matrix", *micro.phases, *[INTERPHASE] * len(micro.phases)])
     surfaces = np.unique(entity)
     groups: dict[str, Ints] = {}

@@ -16,8 +16,8 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
-from fe_data.progress import shown
 from fe_data.settings import require_integer, require_path
+from safe_files.progress import counted
 
 Row = dict[str, str]
 MAX_PROBLEMS = 20  # listed in one message; further problems are only counted
@@ -39,18 +39,17 @@ class TableError(ValueError):
 
 @dataclass
 class Problems:
-    """All problems of one file or data frame, for one message."""
+    """All problems of one file, for one message."""
 
     path: Path
     listed: list[str] = field(default_factory=list)  # the first MAX_PROBLEMS
     count: int = 0  # of all problems
-    place: str = "line"  # meaning of numbers in a message: "line", or "row" of a data frame
 
     def add(self, line: int, text: str) -> None:
         """Add a problem of a line."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
-            self.listed.append(f"{self.place} {line}: {text}")
+            self.listed.append(f"line {line}: {text}")
 
     def parse(
         self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
@@ -97,7 +96,7 @@ def read_rows(
     row = None
     try:
         with _opened(path) as file:
-            lines = shown(_lines(path, file), path.name, "line")
+            lines = counted(_lines(path, file), path.name, "line")
             reader = csv.reader(lines, strict=True)
             header = _header(path, next(reader, []), required, optional)
             further = [name for name in header if also is not None and also in name]

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
 from fe_data.geometry.mesh import Mesh, not_cut
 from safe_files.locking import lock
+from safe_files.text import Short
 
 # Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
 # import also parses sys.argv, which fails if an argument cannot be encoded in the locale, such as a
@@ -64,7 +65,7 @@ def quadrature(degree: int) -> tuple[Floats, Floats]:
 
 
 def quadratic_gradients(points: Floats) -> Floats:
-    """Derivatives (2, q, 6) of quadratic shape functions at points of the reference triangle."""
+    """Return derivatives (2, q, 6) of quadratic shape functions in the reference triangle."""
     return np.asarray(_basix.create_element(*_P2).tabulate(1, points)[1:, :, :, 0])
 
 
@@ -129,7 +130,7 @@ def _flat(dofmap: Any) -> Ints:
 
 
 def dofs(space: Any) -> Ints:
-    """Dofs (m, k) of each triangle; all components of a vector or tensor count as one dof."""
+    """Return dofs (m, k) of each triangle; all components of a tensor count as one dof."""
     return _flat(space.dofmap.list).reshape(space.mesh.topology.index_map(2).size_local, -1)
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, pair_keys
+from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import IMAGES, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 from fe_data.schema import BOUNDS
+from safe_files.text import Short
 
 try:
     import gmsh
@@ -153,7 +154,7 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
 
 
 def _faces(outline: Outline) -> dict[int, list[list[int]]]:
-    """Closed loops around each material, of segment numbers, negative for a reversed segment."""
+    """Return closed loops around each material, of segment numbers, negative if reversed."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     segments = np.concatenate([outline.arcs, outline.edges]).tolist()
     left = [*outline.left.tolist(), *outline.edge_material()]
@@ -369,7 +370,7 @@ def export_mesh(
 
 
 def smallest_jacobian(nodes: Floats) -> float:
-    """Lower bound of the Jacobian over quadratic triangles.
+    """Return a lower bound of the Jacobian over quadratic triangles.
 
     Args:
         nodes: (m, 6, 2) positions of the nodes.

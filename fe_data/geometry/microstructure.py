@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Short, number, numbers
+from fe_data.arrays import Booleans, Floats, number, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.geometry.packing import (
     Distance,
@@ -31,6 +31,7 @@ from fe_data.settings import (
     require_kind,
 )
 from fe_data.settings.radii import RADII_LAWS, RadiiName
+from safe_files.text import Short
 
 # Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
 # one standard deviation above the mean every sixth sequence places all n fibres.
@@ -418,7 +419,7 @@ def _radii_and_distances(
     law: RadiiName,
     cov: float,
 ) -> tuple[Floats, Distance]:
-    """Radii (n,), largest first, and least distances (n, n), or one distance for equal fibres."""
+    """Return radii (n,), largest first, and least distances (n, n), one if fibres are equal."""
     if law == "equal":
         radius = math.sqrt(vf / (n * math.pi))
         return np.full(n, radius), 2 * radius * min_spacing
@@ -477,7 +478,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
 
 
 def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:
-    """Middle and half width of the eight widest gaps between points on a circle of length 1."""
+    """Return middle and half width of the eight widest gaps of points on a circle of length 1."""
     tangents = np.sort(tangents)
     gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
     widest = np.argsort(-gaps, kind="stable")[:8]

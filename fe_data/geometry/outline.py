@@ -103,7 +103,7 @@ class Outline:
     def _cut_fibre(
         self, fibre: int, r: float, crossings: tuple[list[float], list[float]]
     ) -> Floats:
-        """Segments (k, 2, 2) of an outline, of the local size, cut at the edges of the RVE."""
+        """Return segments (k, 2, 2) of an outline of the local size, cut at edges of the RVE."""
         micro = self.micro
         x, y = micro.centres[fibre]
         splits = _axis_crossings(x, y, r, micro.height)
@@ -239,7 +239,7 @@ def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
 
 
 def _axis_crossings(x: float, y: float, r: float, height: float) -> list[tuple[float, int]]:
-    """Angles at which a circle crosses an edge: x = integer (axis 0), y = k height (axis 1)."""
+    """Return where a circle crosses an edge, as angles: x = integer (axis 0), y = k height (1)."""
     angles = []
     for line in range(math.ceil(x - r), math.floor(x + r) + 1):
         a = math.acos(max(-1.0, min(1.0, (line - x) / r)))

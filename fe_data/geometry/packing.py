@@ -21,7 +21,7 @@ Distance = float | Floats
 
 
 def _apart(a: Floats, b: Floats, distance: Distance) -> Booleans:
-    """Mask (len(a), len(b)) of pairs at least `distance` apart, without computing distances."""
+    """Return which pairs (len(a), len(b)) are at least `distance` apart, by squares."""
     d = a.T[:, :, None] - b.T[:, None, :]
     d -= np.round(d)
     d *= d

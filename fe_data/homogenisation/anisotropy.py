@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, keep_copies
 from fe_data.loading import IN_PLANE, Loading
 from fe_data.mechanics.rve import RVESolution
-from fe_data.progress import progress_bar
 from fe_data.settings import require_kind
+from safe_files.progress import progress_bar
+from safe_files.text import Short
 
 _STRAIN = 1e-12  # nothing yields
 _TOLERANCE = 1e-8
@@ -89,7 +90,7 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
     require_kind("silent", silent, bool)
     # C e_j = σ for unit strains e_j: xx, yy and engineering shear xy, twice the tensor component
     stresses = []
-    with progress_bar(3, "anisotropy", "increment", silent=silent) as bar:
+    with progress_bar(3, None if silent else "anisotropy", "increment") as bar:
         for strain in (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist():
             path = rve.solver.solve(Loading(tuple(strain)), 1, _TOLERANCE)
             stresses.append(path.history["stress"][-1, IN_PLANE])

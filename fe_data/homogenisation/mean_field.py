@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Booleans, Floats, Short, numbers
+from fe_data.arrays import Booleans, Floats, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.schema import BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_between, require_c, require_kind
+from safe_files.text import Short
 
 # p_sigma follows from the root mean square of the fibre stress by three numbers: reference medium,
 # factor on `p_sigma_threshold_MPa`, and standard deviation of the logarithm of the stress. They are
@@ -148,7 +149,7 @@ def strain_concentration(
     reference: ArrayLike = 0.0,
     softening: ArrayLike = 1.0,
 ) -> Floats:
-    """Mean strains of matrix and fibres per mean strain of the RVE, by mean-field homogenisation.
+    """Return mean strains of both phases per mean strain of the RVE, by mean-field homogenisation.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
@@ -300,7 +301,7 @@ class RVEs(Short):
         return in_matrix / total, in_fibres / total
 
     def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Any, Any]:
-        """In-plane moduli k and G of the linear composite; dilatations and shears of the phases.
+        """Return in-plane moduli k and G of the linear composite, and the strains of its phases.
 
         Dilatations and shears are pairs for matrix and fibres, relative to the composite.
 
@@ -323,7 +324,7 @@ class RVEs(Short):
         return k, G, dilatations, shears
 
     def shape(self, k: Numbers, G: Numbers) -> tuple[Numbers, Numbers]:
-        """Dilatation and shear of the composite under mean strain xx = 1 and zero stress yy."""
+        """Return dilatation and shear of the composite at mean strain xx = 1 and zero stress yy."""
         # σ_yy = (k - G) ε_xx + (k + G) ε_yy = 0
         lateral = (G - k) / (k + G)
         return 1 + lateral, (1 - lateral) / 2
@@ -346,7 +347,7 @@ class RVEs(Short):
             return np.sqrt(slope / (1.5 * share))
 
     def averages(self, G_m: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean strain, stress and plastic strain under mean strain xx = 1, (..., points, 4)."""
+        """Return mean strain, stress and plastic strain at mean strain xx = 1, (..., points, 4)."""
         k, G, dilatations, shears = self.linear(G_m, self.G_f)
         dilatation, shear = self.shape(k, G)
         zero = np.zeros_like(k)
@@ -388,7 +389,7 @@ class RVEs(Short):
         return np.minimum(3 * self.G_m * strain, self.settings.sigma_y0_MPa + self.b * u)
 
     def secant(self, strain: Floats) -> tuple[Floats, Floats]:
-        """Secant shear modulus of the matrix at root mean square strains, and the mean strain xx.
+        """Return the secant shear modulus of the matrix at rms strains, and the mean strain xx.
 
         Returns:
             Secant modulus, and the mean strain xx of the RVE with this strain of the matrix.

@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import ConvergenceError
 from fe_data.mechanics.elements import Elements
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.solver import sparse_cholesky
+from safe_files.text import Short
 
 # A factorisation costs as much as eight iterations. Limits from 10 to 28 change the total time by
 # less than 5 %.
@@ -30,7 +31,6 @@ _MACHINE_PRECISION = 1e-13  # relative residual of a solution in double precisio
 _REFACTORISE_AFTER = 20  # more iterations than with a fresh factor, summed over solves
 
 
-@short
 class BorderedMatrix(NamedTuple):
     """Tangent of n displacements, bordered by the macro strain xx, yy and engineering shear xy."""
 

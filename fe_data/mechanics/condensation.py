@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, assemble_tangent
 from fe_data.mechanics.elements import Elements
 from fe_data.mechanics.properties import Moduli
+from safe_files.text import Short
 
 _UPPER = np.triu_indices(12)
 
@@ -61,7 +62,7 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
 
 
 def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Ints]:
-    """Dofs (n,) of a fibre, interior first, and the indices (m, 12) of element dofs in them."""
+    """Return dofs (n,) of a fibre, interior first, and indices (m, 12) of element dofs in them."""
     dofs, place = np.unique(elements.dofs, return_inverse=True)
     order = np.argsort(on_outline[dofs], kind="stable")
     local = np.argsort(order).astype(np.int32)[place].reshape(elements.dofs.shape)
@@ -69,7 +70,7 @@ def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Int
 
 
 def _elastic_matrix(elements: Elements, n: int, material: Moduli) -> BorderedMatrix:
-    """Stiffness of elastic elements with n dofs, as the upper triangle of a dense matrix (n n,)."""
+    """Return the stiffness of elastic elements, as the upper triangle of a dense matrix (n n,)."""
     rows = elements.dofs[:, _UPPER[0]]
     columns = elements.dofs[:, _UPPER[1]]
     # An entry above the diagonal of an element matrix may be below the diagonal of the whole.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Ints, short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain, create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
@@ -24,7 +24,6 @@ from fe_data.geometry.outline import MATRIX
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 
 
-@short
 class Elements(NamedTuple):
     """Integration data of m elements with q points and r volumetric modes."""
 
@@ -137,7 +136,7 @@ def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
 
 
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
-    """Values (m, q, count) at the points of functions 1, s, t, orthonormal over each element."""
+    """Return values (m, q, count) at points of functions 1, s, t, orthonormal in each element."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
     # G = ∫ ψ ψᵀ dV = L Lᵀ,   φ = L⁻¹ ψ   (Gram-Schmidt)
     gram = np.tensordot(weights, raw[:, :, None] * raw[:, None], 1)

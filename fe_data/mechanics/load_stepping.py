@@ -47,7 +47,7 @@ class IncrementalRVE(PlaneStrainProblem):
         return self._speed_ratio(way) if goes_on else None
 
     def _speed_ratio(self, way: Floats) -> float | None:
-        """Length of this segment relative to the last one; None if the path turns too much."""
+        """Return the length relative to the last segment; None if the path turns too much."""
         scale = np.ones(3)
         scale[self.free] /= self.problem.law.shear_modulus  # stresses become strains
         before = scale * way
@@ -99,7 +99,7 @@ class IncrementalRVE(PlaneStrainProblem):
         return self.state.copy()
 
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium; tensors have the components xx, yy, zz, xy."""
+        """Return volume averages at the last equilibrium; tensors have xx, yy, zz, xy."""
         return self.problem.volume_averages(self.x, self.integrals)
 
     @property

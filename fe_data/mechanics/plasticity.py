@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, short
+from fe_data.arrays import Floats
 from fe_data.mechanics.elements import Elements
 from fe_data.settings.hardening import BLOCK, SURFACE, Hardening, law_of
 from fe_data.sparse.compilation import compiled, compiled_callback, inlined
@@ -33,7 +33,6 @@ _INCREMENT = "UniTuple(float64, 2)(float64, float64, float64, float64, float64, 
 _BLOCK_INCREMENTS = "void(float64[:, ::1], float64, float64, float64[::1])"
 
 
-@short
 class J2Law(NamedTuple):
     """The law of the matrix: isotropic elasticity and the yield stress, in MPa."""
 
@@ -72,7 +71,6 @@ def j2_law(
     )
 
 
-@short
 class HistoryVariables(NamedTuple):
     """History variables of m elements with q integration points each."""
 
@@ -159,7 +157,6 @@ def return_map(
                 force[dofs[first + e, i]] += f[i, e]
 
 
-@short
 class Changes(NamedTuple):
     """Changes of the history variables of m elements with q points, in c columns."""
 

@@ -354,7 +354,7 @@ def _field(
 
 
 def _averaged_at_nodes(rve: SolvedRVE, values: Floats) -> Floats:
-    """Values (m, 6) at nodes, averaged over the elements of the same material at each node."""
+    """Return values (m, 6) at nodes, averaged over elements of the same material at a node."""
     d = rve.discretisation
     # Least squares extrapolate a linear field z from q points to the corners: λ z_corners = z
     points, _ = quadrature(_DEGREES[values.shape[1]])

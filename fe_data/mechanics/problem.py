@@ -15,7 +15,7 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -25,6 +25,7 @@ from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.symbolic import place_of
+from safe_files.text import Short
 
 
 class State(Short):
@@ -89,7 +90,7 @@ class RVEProblem(Short):
         self.force_scale = self._nodal_force_of_unit_stress()
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
-        """Sparsity pattern of the tangent: each element of the matrix, and each outline, is dense.
+        """Return the pattern of the tangent: elements of the matrix, and outlines, are dense.
 
         Returns:
             `indptr` and `indices` of the upper triangle (CSR).
@@ -144,7 +145,7 @@ class RVEProblem(Short):
         constant.macro[:2, :2] += self._stiffness
 
     def _nodal_force_of_unit_stress(self) -> float:
-        """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
+        """Return the norm of the nodal forces of elements under unit stress, to scale residuals."""
         unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         return float(np.linalg.norm(size))
@@ -234,7 +235,7 @@ class RVEProblem(Short):
         }
 
     def fluctuation(self, x: Floats) -> Floats:
-        """Periodic fluctuation u in all dofs (n_dofs,), including the interiors of the fibres."""
+        """Return the periodic fluctuation u in all dofs (n_dofs,), also inside fibres."""
         u = np.zeros(self.n_dofs)
         u[self.active] = x[: self.n]
         macro_strain = x[self.n :]

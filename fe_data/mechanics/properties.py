@@ -160,7 +160,7 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
 
 
 def hooke_misfit(strain: Floats, stress: Floats) -> Floats:
-    """Error of the stress yy by isotropic Hooke's law with the constants of `elastic_constants`.
+    """Return the error of the stress yy by Hooke's law with the constants of `elastic_constants`.
 
     A composite of aligned fibres is stiffer along the fibres than across them, so an isotropic law
     cannot describe all averages.

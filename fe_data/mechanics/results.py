@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from fe_data.arrays import Floats, Ints, Short, keep_copies, short
+from fe_data.arrays import Floats, Ints, keep_copies
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import EffectiveProperties
 from fe_data.schema import fitted_outputs, output_names
+from safe_files.text import Short
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +24,6 @@ class Fields(Short):
     plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
 
 
-@short
 class Cracks(NamedTuple):
     """What has broken at the end of loading, for a figure."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
@@ -31,7 +31,6 @@ from fe_data.mechanics.properties import (
 from fe_data.mechanics.results import Fields, RVEResult, result_of
 from fe_data.mechanics.solvers import SOLVERS, Solver
 from fe_data.path_following import EquilibriumPath
-from fe_data.progress import progress_bar
 from fe_data.reference import rve as reference
 from fe_data.settings import (
     MAX_SEED,
@@ -44,6 +43,8 @@ from fe_data.settings import (
     require_parameters,
 )
 from fe_data.sparse.compilation import timed
+from safe_files.progress import progress_bar
+from safe_files.text import Short
 
 _ELASTIC_SHARE = 0.01  # strain relative to the yield strain of the matrix, so that nothing yields
 _STAGES = 4  # stages before the solution; each is a step of the progress bar
@@ -242,7 +243,7 @@ def solve_rve(
     steps: list[LoadStep] = []
     visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
     n = _STAGES + 1 + loading.total(settings.increments)  # including the initial state
-    with progress_bar(n, "RVE", "step", silent=silent) as bar:
+    with progress_bar(n, None if silent else "RVE", "step") as bar:
         with timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(fibres, inputs, settings)
         with threadpool_limits(limits=1):  # last bits of sums depend on the number of threads

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats
 from fe_data.geometry.outline import MATRIX
 from fe_data.incremental_problem import IncrementalProblem
 from fe_data.loading import Loading
@@ -22,6 +22,7 @@ from fe_data.mechanics.results import Fields
 from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
 from fe_data.settings import PaperPhases
+from safe_files.text import Short
 
 # Function of the unknowns and the fields, called at the start and after each increment.
 Visitor = Callable[[Floats, Fields], None]
@@ -99,7 +100,7 @@ class CompiledSolver(Solver):
         return IncrementalRVE(self.problem)
 
     def fields_at(self, x: Floats, state: State) -> Fields:
-        """Stress and plastic strain from unknowns (n + 3,) and the history at the same time."""
+        """Return stress and plastic strain from unknowns (n + 3,) and the history."""
         problem = self.problem
         u = problem.fluctuation(x)
         macro_strain = x[problem.n :]

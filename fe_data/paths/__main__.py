@@ -23,7 +23,7 @@ def simulate(name: str, out: Path, jobs: int, count: int | None = None) -> Paths
 
 
 def largest_difference(ours: Paths, shipped: Paths) -> float:
-    """Largest difference between the stresses of two sets, relative to the scatter of the stress.
+    """Return the largest difference between the stresses of two sets, relative to their scatter.
 
     Args:
         ours: Paths whose inputs are the first inputs of the shipped set.

@@ -14,9 +14,9 @@ from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import read_file
 from fe_data.loading import IN_PLANE
 from fe_data.paths.tables import Paths, settings_from
-from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
+from safe_files.progress import counted
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _groups(folder: Path, config: dict[str, Any]) -> list[list[_Sample]]:
     groups: dict[int, list[_Sample]] = {}
     first = None
     n = config["samples"]
-    for index in shown(range(n), "records", "record", n):
+    for index in counted(range(n), "records", "record"):
         try:
             sample = _read_sample(folder, index, config["digest"])
             first = first or sample

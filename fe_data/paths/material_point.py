@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Ints, Short, numbers
+from fe_data.arrays import Floats, Ints, numbers
 from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.phases import Phases, require_no_phases
@@ -48,6 +48,7 @@ from fe_data.settings import (
     require_between,
     require_kind,
 )
+from safe_files.text import Short
 
 _NONE_FREE: Ints = np.empty(0, int)
 _SHORTEST = 1e-12  # duration of a step [s]
@@ -78,7 +79,7 @@ class _Fast(IncrementalRVE):
             _, self._changes = self._differentiate(du, t * np.eye(3))
 
     def _differentiate(self, du: Floats, d_mean: Floats) -> tuple[Floats, Changes]:
-        """Changes of stress and history in the last step, for columns of changed unknowns."""
+        """Return changes of stress and history in the last step for columns of changed unknowns."""
         matrix = self.problem.matrix
         end, start = self.state.old, self.state.new  # `State.accept` has exchanged them
         changes = self._changes
@@ -142,7 +143,7 @@ class _General(stepping.IncrementalCell):
     def _differentiate(
         self, dx: Floats, before: stepping.State
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
-        """Changes of stresses and variables in the last step, for columns of changed unknowns."""
+        """Return changes of stresses and variables in the last step for changed unknowns."""
         stresses = {}
         variables = {}
         dt = self.state.time - before.time
@@ -417,7 +418,7 @@ def _identity(
     if phases is None:
         assert isinstance(inputs, Inputs)
         *constants, hardening = PaperPhases.of(inputs, settings)
-        described: Any = [*constants, repr(hardening)]
+        described: Any = [*constants, hardening if isinstance(hardening, str) else vars(hardening)]
     else:
         moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
         described = [phases.sha256, fibres.phases, moduli]

@@ -17,14 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, short
+from fe_data.arrays import Floats
 from fe_data.settings.hardening import Hardening, law_of
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
 DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # acts on a strain
 
 
-@short
 class Law(NamedTuple):
     """Yield stress a + h(p); a and b in MPa.
 
@@ -50,7 +49,6 @@ class Law(NamedTuple):
             return law_of(name).slope(p, a, b, c)
 
 
-@short
 class History(NamedTuple):
     """Plastic strain (..., 4) and accumulated plastic strain p (...) of points [-]."""
 
@@ -108,7 +106,7 @@ def return_map(
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method between bounds."""
+    """Solve q - 3μ Δp = a + h(p_old + Δp) for Δp > 0, by Newton's method between bounds."""
     low = np.zeros_like(q)
     high = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # solution without hardening
     dp = high

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Short, short
+from fe_data.arrays import Floats
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
@@ -28,11 +28,11 @@ from fe_data.incremental_problem import Averages, PlaneStrainProblem, Residual
 from fe_data.loading import Segment
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
+from safe_files.text import Short
 
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
-@short
 class State(NamedTuple):
     """History and stresses of an equilibrium."""
 
@@ -106,7 +106,7 @@ class RVE(Short):
         return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:
-        """The matrix T: dofs of u in dolfinx from w at the merged nodes and E (xx, yy, 2 xy)."""
+        """Return T: dofs of u in dolfinx from w at the merged nodes and E (xx, yy, 2 xy)."""
         node = np.empty(len(d.points), dtype=np.int64)
         # Geometry and displacement have the same basis and the same numbering in a triangle.
         node[dofs(self.V)] = d.triangles
@@ -186,7 +186,7 @@ class IncrementalRVE(PlaneStrainProblem):
         return dx
 
     def averages(self) -> Averages:
-        """Volume averages at the last equilibrium; tensors have the components xx, yy, zz, xy."""
+        """Return volume averages at the last equilibrium; tensors have xx, yy, zz, xy."""
         exx, eyy, gxy = self.x[-3:]
         weights = self.rve.weights
         history, stress = self.state

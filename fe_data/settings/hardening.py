@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fe_data.arrays import Floats, Short, number, numbers, objects
+from fe_data.arrays import Floats, number, numbers, objects
 from fe_data.schema import BOUNDS, INPUTS
 from fe_data.settings.checks import in_percent, require_between
+from safe_files.text import Short
 
 # Largest plastic strain of every row except the last; a larger one is probably in percent. The
 # last row may lie far beyond the strains in an RVE.

@@ -2,12 +2,10 @@
 
 from typing import NamedTuple
 
-from fe_data.arrays import short
 from fe_data.settings.hardening import Hardening
 from fe_data.settings.simulation import Inputs, Settings
 
 
-@short
 class PaperPhases(NamedTuple):
     """Constants of elastic fibres in an elastic matrix that yields and hardens.
 

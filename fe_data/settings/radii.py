@@ -40,10 +40,6 @@ class RadiiLaw:
     largest_cov: float
 
 
-def _equal(_: np.random.Generator, n: int, __: float) -> Floats:
-    return np.ones(n)
-
-
 def _uniform(rng: np.random.Generator, n: int, cov: float) -> Floats:
     half = math.sqrt(3) * cov  # the standard deviation of a uniform law is half its width / sqrt(3)
     return rng.uniform(1 - half, 1 + half, n)
@@ -56,7 +52,7 @@ def _lognormal(rng: np.random.Generator, n: int, cov: float) -> Floats:
 
 RADII_LAWS: dict[RadiiName, RadiiLaw] = {
     # The law of the paper, section 3.2.
-    "equal": RadiiLaw("1 for all fibres, C = 0", _equal, 0.0),
+    "equal": RadiiLaw("1 for all fibres, C = 0", lambda _, n, __: np.ones(n), 0.0),
     "uniform": RadiiLaw("uniform in 1 - sqrt(3) C ... 1 + sqrt(3) C", _uniform, 0.5),
     "lognormal": RadiiLaw("lognormal of mean 1 and standard deviation C", _lognormal, 0.5),
 }

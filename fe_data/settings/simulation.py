@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Short, number
+from fe_data.arrays import number
 from fe_data.schema import BOUNDS, COUNTS, LARGEST_STRAIN, LEAST_STRAIN
 from fe_data.settings.checks import (
     in_percent,
@@ -16,6 +16,7 @@ from fe_data.settings.checks import (
 )
 from fe_data.settings.hardening import LAWS, Hardening, HardeningTable, law_of
 from fe_data.settings.radii import RADII_LAWS, RadiiName
+from safe_files.text import Short
 
 # Settings with bounds in `schema.BOUNDS`; the others are counts or are checked separately.
 _BOUNDED = (

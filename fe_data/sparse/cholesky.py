@@ -17,10 +17,11 @@ import numpy as np
 from numba import types as _types
 from numba.extending import get_cython_function_address
 
-from fe_data.arrays import Floats, Ints, Short, Singles
+from fe_data.arrays import Floats, Ints, Singles
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.substitution import substitute
 from fe_data.sparse.symbolic import Elimination, place_of, plan_elimination
+from safe_files.text import Short
 
 # Relative shifts of the diagonal, tried in turn if the factorisation fails because of rounding.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
@@ -182,7 +183,7 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
 
 @compiled()
 def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
-    """Storage of updates until their parents use them: stack (nf,), place (nf,), stack depth."""
+    """Return where updates wait for their parents: stack (nf,), place (nf,), stack depth."""
     # There are two stacks: for fronts of even and of odd levels.
     k = plan.eliminated
     m = plan.size

@@ -3,7 +3,8 @@
 import numpy as np
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints
+from safe_files.text import Short
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
 # With these options CHOLMOD rejects an indefinite matrix. By default it factorises a small matrix
@@ -36,14 +37,11 @@ class PetscCholesky(Short):
         self._ksp.setOperators(self._matrix)
         try:
             self._ksp.setUp()
-            self._definite = self.name == "cholmod" or self._negative_pivots() == 0
+            # MUMPS counts negative pivots; CHOLMOD fails on the first one.
+            pc = self._ksp.getPC()
+            self._definite = self.name == "cholmod" or pc.getFactorMatrix().getMumpsInfog(12) == 0
         except PETSc.Error:
             self._definite = False
-
-    def _negative_pivots(self) -> int:
-        """Return the number of negative pivots in the MUMPS factor."""
-        factor = self._ksp.getPC().getFactorMatrix()
-        return int(factor.getMumpsInfog(12))
 
     def solve(self, rhs: Floats) -> Floats:
         """Solve for right-hand sides (n,) or (n, k); NaN if the factorisation failed."""

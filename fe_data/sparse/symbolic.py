@@ -12,12 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import depth_first_order
 
-from fe_data.arrays import Floats, Ints, short
+from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.dissection import nested_dissection
 
 
-@short
 class Elimination(NamedTuple):
     """The nf fronts of a sparsity pattern with n unknowns, in the order of elimination."""
 
@@ -146,7 +145,7 @@ def _postorder(parent: Ints) -> Ints:
 
 
 def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """First column of each run of adjacent columns with the same rows, and parent of each run."""
+    """Return first column and parent of each run of adjacent columns with the same rows."""
     n = len(parent)
     joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
     starts = np.flatnonzero(~joined) + 1
@@ -158,7 +157,7 @@ def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 @compiled()
 def _worth_joining(k: int, share: float) -> bool:
-    """Whether to join fronts, if the joint front eliminates k and has this fraction of zeros."""
+    """Return whether to join fronts to one that eliminates k and has this fraction of zeros."""
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 

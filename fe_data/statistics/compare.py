@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, keep_copies
 from fe_data.dataset.table import Table, require_samples
 from fe_data.schema import INPUT_BOUNDS, output
 from fe_data.settings import require_kind
 from fe_data.statistics.replicates import Statistics, replicate_statistics
+from safe_files.text import Short
 
 SAME_INPUTS = 1e-9  # largest distance of equal inputs, which are scaled to the unit box
 
@@ -162,7 +163,7 @@ def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Flo
 
 
 def _scatter(table: Statistics) -> Floats:
-    """Mean coefficients of variation (n_out,) over inputs with replicates and a nonzero mean."""
+    """Return mean coefficients of variation (n_out,) over replicated inputs with a nonzero mean."""
     scatters = (table.count > 1)[:, None] & (table.mean != 0)
     ratios = np.divide(table.std, np.abs(table.mean), where=scatters, out=np.zeros_like(table.mean))
     number = scatters.sum(axis=0)

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, keep_copies
 from fe_data.dataset.table import Table, load_table, require_samples
 from fe_data.files.csv_rows import TableError, read_numbers
 from fe_data.schema import INPUT_NAMES, output, required_outputs
 from fe_data.settings import require_kind
+from safe_files.text import Short
 from safe_files.writing import replacing
 
 BEGINNING = ",".join(("group", *INPUT_NAMES, "count", "")).encode()  # of a statistics file

@@ -64,7 +64,7 @@ class Interruption:
         return self.deadline is not None
 
     def is_over(self) -> bool:
-        """Whether the time to end is over."""
+        """Return whether the time to end is over."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def receive(self, *_: object) -> None:

@@ -270,7 +270,12 @@ def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
     complete = [study for study in studies if study.results.keys() == studies[0].results.keys()]
     isotropic = over_repeats([_widths(s, "isotropic", s.results) for s in complete])
     factorised = over_repeats([_widths(s, "factorised", "ABC") for s in complete])
-    ordered = [_widths(s, "isotropic", _by_variance(s)).values() for s in complete]
+    ordered = []
+    for study in complete:
+        variance = {name: r.statistics.variance[0] for name, r in study.results.items()}
+        ordered.append(
+            _widths(study, "isotropic", sorted(variance, key=variance.__getitem__)).values()
+        )
     ranked = over_repeats([dict(enumerate(rows)) for rows in ordered])
     return [
         Claim(
@@ -291,11 +296,6 @@ def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
             _grow(row["size"] for row in factorised.values()),
         ),
     ]
-
-
-def _by_variance(study: Study) -> list[str]:
-    """Return the priors, sorted by the variance of their weights in one study."""
-    return sorted(study.results, key=lambda name: study.results[name].statistics.variance[0])
 
 
 def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[str, float]]:

@@ -125,17 +125,14 @@ def check(
     allowed = tolerance(printed, scatter, ours.n)
     if not comparable:
         verdict = NOT_COMPARABLE
-    elif abs(ours.mean - float(printed)) > allowed:
-        within = at_most is not None and _is_within(printed, ours, at_most)
-        verdict = UNDECIDED if within else DIFFERS
+    elif (difference := abs(ours.mean - float(printed))) > allowed:
+        verdict = DIFFERS
+        # Here ours counts as a single result.
+        if at_most is not None and difference <= tolerance(printed, at_most, n=1):
+            verdict = UNDECIDED
     else:
         verdict = REPRODUCED if says_something(printed, allowed) else NOT_COMPARABLE
     return Check(printed, ours.mean, ours.std, places, verdict, allowed)
-
-
-def _is_within(printed: str, ours: Number, scatter: float) -> bool:
-    """Return whether ours, treated as a single result, is within the tolerance for a scatter."""
-    return abs(ours.mean - float(printed)) <= tolerance(printed, scatter, n=1)
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,9 @@ def gain(rows: Mapping[str, EnsembleScores], choice: str, score: str) -> Interva
     """Return the gain of the anchored over the vanilla ensemble, positive if it is better."""
     anchored = getattr(rows[row_name(ANCHORED, choice)], score)
     vanilla = getattr(rows[row_name(VANILLA, choice)], score)
-    difference: Interval = anchored - vanilla if is_density(score) else vanilla - anchored
+    larger_is_better = score in (*LARGER_IS_BETTER, "elppd_normal")
+    difference: Interval = anchored - vanilla if larger_is_better else vanilla - anchored
     return difference
-
-
-def is_density(score: str) -> bool:
-    """Return whether larger values of a score are better, as for log densities."""
-    return score in (*LARGER_IS_BETTER, "elppd_normal")
 
 
 def tables(

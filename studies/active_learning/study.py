@@ -110,7 +110,9 @@ class Study:
             errors[count] = self.errors(model)
             if count == more:
                 break
-            candidates = candidates[~_among(candidates, training_set)]  # without repeats
+            # Candidates without the RVEs of the training set
+            equal = np.all(candidates.X[:, None] == training_set.X, axis=2)
+            candidates = candidates[~equal.any(axis=1)]
             model = self.independent(model, training_set)
             rows, _ = bnn.select_runs(
                 model,
@@ -121,11 +123,6 @@ class Study:
             )
             rounds.append(candidates[rows])
         return errors, rounds
-
-
-def _among(rves: Samples, others: Samples) -> np.ndarray:
-    """Return which RVEs have the inputs of one of the others, (n,)."""
-    return np.all(rves.X[:, None] == others.X, axis=2).any(axis=1)
 
 
 def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:

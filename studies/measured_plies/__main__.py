@@ -15,10 +15,10 @@ import numpy as np
 from fe_data import effective_constants, named_phases
 from fe_data.composite.formulas import FORMULAS
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.progress import shown
 from figures.markdown import comma_separated, markdown
 from figures.pipeline.paths import ROOT
 from figures.report.tables import publish
+from safe_files.progress import counted
 
 CSV = ROOT / "docs/tables/measured_plies.csv"
 PLIES = {
@@ -80,7 +80,7 @@ def simulated() -> Constants:
     constants: Constants = {}
     cases = [(name, f"RVEs of {FIBRES} fibres", (FIBRES, SPACING, False)) for name in PLIES]
     cases += [(VARIED, label, case) for label, case in VARIATIONS.items()]
-    for name, label, case in shown(cases, "RVEs", "case", len(cases)):
+    for name, label, case in counted(cases, "RVEs", "case"):
         constants[name, label] = mean_of(solve(name, *case))
     return constants
 

@@ -10,22 +10,19 @@ from figures.pipeline.provenance import processor
 from studies.path_surrogates.data import Sets
 from studies.path_surrogates.estimators import Estimator, Predicted, Training
 from studies.path_surrogates.scores import floor, scores
-from studies.results import Format, Results, is_count, is_numbers, is_text
+from studies.results import Results
 from studies.strain_paths.study import subset
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
 REFERENCE = "reference"  # name in rows with the errors of the reference means and of zero stress
 
 
-FORMAT = Format(
-    key={"problem": is_text, "estimator": is_text, "n": is_count, "draw": is_count},
-    more={"processor": is_text, "nmse_of_rves": is_numbers},
-)
+KEY = ("problem", "estimator", "n", "draw")  # of a line of results
 
 
 def load(path: Path) -> Results:
     """Return the results in a file of this study."""
-    return Results(path, FORMAT)
+    return Results(path, KEY)
 
 
 def study(

@@ -84,7 +84,7 @@ def survive(probabilities: Sequence[float]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Board:
-    """All results. An estimator's older results count only for problems without current ones."""
+    """All results of the present versions of the estimators."""
 
     rows: Sequence[Mapping[str, Any]]
 
@@ -92,14 +92,11 @@ class Board:
     def results(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
         """Rows by (problem, estimator), then by split."""
         versions = {peer.name: peer.version for peer in PEERS}
-        by_version: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
-        for current in (False, True):
-            fresh: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
-            for row in self.rows:
-                if "peer" in row and (row["version"] == versions.get(row["peer"])) == current:
-                    fresh.setdefault((row["problem"], row["peer"]), {})[row["split"]] = row
-            by_version |= fresh
-        return by_version
+        results: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+        for row in self.rows:
+            if "peer" in row and row["version"] == versions.get(row["peer"]):
+                results.setdefault((row["problem"], row["peer"]), {})[row["split"]] = row
+        return results
 
     @cached_property
     def published(self) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -117,12 +114,9 @@ class Board:
     def problems(self) -> list[str]:
         """Names of problems: public sets by kind of split, then the composite's training sets."""
         names = {problem for problem, _ in [*self.results, *self.published]}
-        shown = [name for name in names if not is_composite(name) or self._is_shown(name)]
+        other = {FRESH, COMPOSITE} - {self.rves}  # draws of the composite that are not shown
+        shown = [n for n in names if not (is_composite(n) and n.partition("/")[0] in other)]
         return sorted(shown, key=_place)
-
-    def _is_shown(self, name: str) -> bool:
-        """Return whether a composite problem has the shown draws, or is from a custom folder."""
-        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.rves}
 
     def rivals(self, problem: str) -> list[Rival]:
         """Return the rivals with results on a problem, in the order of the registry."""
@@ -156,11 +150,6 @@ class Board:
         rows = self.results.get((problem, peer.name), {}).values()
         return bool(rows) and all("limit" in row for row in rows)
 
-    def is_older(self, problem: str, peer: Peer) -> bool:
-        """Return whether results are of an older version of the estimator."""
-        rows = self.results.get((problem, peer.name), {}).values()
-        return any(row["version"] != peer.version for row in rows)
-
     def gap(self, problem: str, rival: Rival, score: str = "loglik") -> Gap | None:
         """Return the score of a rival minus ours with the same data, or None without scores.
 
@@ -183,13 +172,9 @@ class Board:
         return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
 
     def verdict(self, problem: str, rival: Rival, score: str) -> str:
-        """Return whether ours is "better", "tied", "worse" or "undecided", or "–" without results.
-
-        Results of an older version, of ours or of the rival, do not count.
-        """
+        """Return whether ours is "better", "tied", "worse" or "undecided", or "–"."""
         gap = self.gap(problem, rival, score)
-        ran = [peer for peer in (OURS[rival.knows], rival.peer) if peer]
-        if gap is None or any(self.is_older(problem, peer) for peer in ran):
+        if gap is None:
             return "–"
         theirs = "more" if SCORES[score][2] else "less"  # word if the rival's score is better
         words = {"tied": "tied", "undecided": "undecided", theirs: "worse"}

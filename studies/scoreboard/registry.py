@@ -24,9 +24,8 @@ INTERVALS = "intervals only"
 class Peer:
     """An estimator: a class in a file of `libraries`, which runs in the library's environment.
 
-    Results of another `version` are outdated: until the estimator has run again they are shown as
-    of an older version, and are not used for verdicts. Raise the version if results may change. The
-    `digest` changes with the class, with what it uses of its file, and with the pinned packages of
+    Results of another `version` do not count. Raise the version if results may change. The `digest`
+    changes with the class, with what it uses of its file, and with the pinned packages of
     the library. Changes of `bnn` and `figures`, which our estimators call, are not detected.
     """
 

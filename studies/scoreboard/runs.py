@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from bnn.storage.reading import is_number
 from figures.pipeline.clean import note, note_folder
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 from safe_files.writing import write_atomic
-from studies.results import Format, Results, is_count, is_text
+from studies.results import Results
 from studies.scoreboard.problems import Problem, Split, is_composite
 from studies.scoreboard.registry import FIELDS, LIBRARIES, Peer
 from studies.scoreboard.scores import scores
@@ -148,24 +147,8 @@ class Worker:
             self.process.communicate()
 
 
-def _is_pair(value: object) -> bool:
-    """Return whether a value is a mean and a standard deviation; the latter may be None."""
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    mean, std = value
-    return is_number(mean) and (std is None or is_number(std, 0.0))
-
-
-RAN = Format(
-    key={"problem": is_text, "peer": is_text, "split": is_count},
-    needed={"version": is_count, "data": is_text},
-    more={"processor": is_text, "blas": is_text, "error": is_text, "limit": is_number},
-)
-PUBLISHED = Format(
-    key={"problem": is_text, "published": is_text},
-    needed={"source": is_text, "splits": is_count},
-    is_score=_is_pair,
-)
+RAN = ("problem", "peer", "split")  # names that identify a line of an estimator that ran here
+PUBLISHED = ("problem", "published")  # the same for published scores
 
 
 def load(path: Path) -> Results:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from studies.scoreboard.comparison import (
 from studies.scoreboard.picture import picture, rows_of_panels
 from studies.scoreboard.problems import CASES, is_composite
 from studies.scoreboard.public import HOLDOUT
-from studies.scoreboard.registry import DATA, EQUAL_NOISE, OURS, PEERS, Peer
+from studies.scoreboard.registry import DATA, EQUAL_NOISE, OURS, PEERS
 
 RVES_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
 TIMED = "ind100"  # training set whose times are shown
@@ -79,14 +78,11 @@ def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
 
 
 def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
-    """Return the name of a rival, with notes on older versions and the number of failures."""
+    """Return the name of a rival, with the number of failures."""
     if rival.peer is None:
         return named(rival)
-    text = rival.label
-    if any(board.is_older(problem, rival.peer) for problem in problems):
-        text += " (older version)"
     count = sum(len(board.errors(problem, rival.peer)) for problem in problems)
-    return f"{text} ({count} failed)" if count else text
+    return f"{rival.label} ({count} failed)" if count else rival.label
 
 
 def public_pairs(board: Board) -> list[str]:
@@ -240,7 +236,10 @@ def on_rves(board: Board, case: str) -> str:
 def score_table(board: Board) -> str:
     """Return the table of the composite: our estimators and the best-known Gaussian processes."""
     sizes = {case: in_words(case) for case in CASES}
-    columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
+    columns = [
+        f"{'ELPPD' if score == 'loglik' else SCORES[score][0]}, {sizes[case]}"
+        for score, case in DECIDING
+    ]
     header = ["given", "estimator", *columns, "fit [s]"]
     first = on_rves(board, DECIDING[0][1])
     rows = []
@@ -258,11 +257,6 @@ def score_table(board: Board) -> str:
     return markdown(header, [row for _, row in sorted(rows)])
 
 
-def _score(score: str) -> str:
-    """Return the name of a score in the table of the composite."""
-    return "ELPPD" if score == "loglik" else SCORES[score][0]
-
-
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     """Format a score on a training set of the composite, with its 95 % half-width over draws."""
     gap = _absolute(board, on_rves(board, case), rival, score)
@@ -271,35 +265,12 @@ def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     return shown(gap, SCORES[score][1])
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """A comparison of ours with the strongest of the others, by a score on a training set."""
-
-    knows: str
-    case: str
-    problem: str
-    score: str
-    rival: Rival
-
-
-def _comparisons(board: Board) -> list[_Comparison]:
-    """Return the comparisons for each kind of data, training set and score with current results."""
-    comparisons = []
-    for knows, case, score in product(OURS, CASES, JUDGED):
-        problem = on_rves(board, case)
-        rival = _strongest(board, problem, knows, score)
-        if rival and not board.is_older(problem, OURS[knows]):
-            comparisons.append(_Comparison(knows, case, problem, score, rival))
-    return comparisons
-
-
 def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | None:
     """Return which of the others has the best mean difference from ours, with enough splits."""
     gaps = {
         rival: board.gap(problem, rival, score)
         for rival in board.rivals(problem)
         if rival.knows == knows and rival.peer and not rival.peer.ours
-        if not board.is_older(problem, rival.peer)
     }
     least = min(FEW, max((gap.splits for gap in gaps.values() if gap), default=0))
     sign = 1 if SCORES[score][2] else -1
@@ -322,7 +293,7 @@ def all_scores(board: Board) -> str:
             f"{score}_less_ours_half_width",
         ]
         header += [] if more is None else [f"ours_is_by_{score}"]
-    header += ["loglik_of_normal", "fit_s", "predict_s", "lines", "older_version", "failures"]
+    header += ["loglik_of_normal", "fit_s", "predict_s", "lines", "failures"]
     return comma_separated(header, _score_rows(board))
 
 
@@ -342,13 +313,9 @@ def _score_rows(board: Board) -> Iterator[list[str]]:
                     )
             row += _numbers(_absolute(board, problem, rival, "normal"))[:1] if peer else [""]
             row += [_number(board.mean(problem, rival, step)) for step in ("fit", "predict")]
-            row += [str(peer.lines), _older(board, problem, peer)] if peer else ["", ""]
+            row.append(str(peer.lines) if peer else "")
             errors = board.errors(problem, peer) if peer else []
             yield [*row, "; ".join(" ".join(error.split()) for error in errors)]
-
-
-def _older(board: Board, problem: str, peer: Peer) -> str:
-    return "yes" if board.is_older(problem, peer) else ""
 
 
 def _numbers(gap: Gap | None) -> list[str]:
@@ -363,13 +330,14 @@ def _number(value: float) -> str:
 def strongest(board: Board) -> str:
     """Return the differences from the strongest of the others on the composite, as CSV."""
     rows = []
-    for comparison in _comparisons(board):
-        gap = board.gap(comparison.problem, comparison.rival, comparison.score)
-        assert gap is not None
-        less = Gap(-gap.mean, gap.error, gap.splits)
-        word = board.verdict(comparison.problem, comparison.rival, comparison.score)
-        row = [comparison.knows, in_words(comparison.case), comparison.score, word, *_numbers(less)]
-        rows.append([*row, comparison.rival.label, str(gap.splits)])
+    for knows, case, score in product(OURS, CASES, JUDGED):
+        problem = on_rves(board, case)
+        rival = _strongest(board, problem, knows, score)
+        gap = rival and board.gap(problem, rival, score)
+        if rival and gap:
+            less = Gap(-gap.mean, gap.error, gap.splits)
+            row = [knows, in_words(case), score, board.verdict(problem, rival, score)]
+            rows.append([*row, *_numbers(less), rival.label, str(gap.splits)])
     header = [
         "given",
         "training_set",

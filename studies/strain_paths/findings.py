@@ -94,8 +94,10 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
     coverages = []
     counts = next(iter(rows.values()))
     for n in counts:
-        numbers = [rows[name][n].error for name in rows]
-        errors += [["posterior", str(n), *map(_thousandths, numbers)]]
+        thousandths = [
+            Interval(tuple(1e3 * value for value in rows[name][n].error.values)) for name in rows
+        ]
+        errors += [["posterior", str(n), *map(_written, thousandths)]]
     for score, what in COVERAGES.items():
         for n in counts:
             numbers = [getattr(rows[name][n], score) for name in rows]
@@ -114,10 +116,6 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
         ),
         Table(f"Coverage by 95 % bands. {ends}", header, coverages),
     ]
-
-
-def _thousandths(number: Interval) -> str:
-    return written(Interval(tuple(1e3 * value for value in number.values)), 3)
 
 
 def _written(number: Interval) -> str:

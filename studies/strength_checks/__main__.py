@@ -17,7 +17,7 @@ from figures.markdown import markdown
 from figures.pipeline.paths import ROOT
 from figures.report.tables import publish
 from studies.results import Results
-from studies.strength_checks.simulation import CHECKS, FORMAT, PLY, simulate
+from studies.strength_checks.simulation import CHECKS, KEY, PLY, simulate
 from studies.strength_checks.summary import Study
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -101,7 +101,7 @@ def main() -> None:
     try:
         if not options.pages:
             simulate(options.results, options.jobs, options.most, checks)
-        study = Study(Results(options.results, FORMAT).rows)
+        study = Study(Results(options.results, KEY).rows)
     except KeyboardInterrupt:
         sys.exit(f"interrupted: {options.results} has the results, the same command continues")
     except (OSError, ValueError) as error:

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from fe_data import Damage, Loading, Material, Phases, named_phases
@@ -19,8 +18,7 @@ from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.rve import solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.progress import shown
-from studies.results import Format, Result, Results, is_count, is_text
+from studies.results import Result, Results
 
 DEBONDING = "glass_epoxy_debonding"
 PLY = "glass_epoxy_ly556_breaking"
@@ -44,10 +42,7 @@ ONSET = 0.05
 FRACTURE_ENERGY = 10.0  # J/m²
 PARABOLOIDAL = {"tension": 60.0, "compression": 90.0, "plastic_poisson_ratio": 0.4}
 
-FORMAT = Format(
-    key={"problem": is_text, "case": is_text, "seed": is_count},
-    more={"reason": is_text, "loading": is_text, "law": is_text, "n_fibres": is_count},
-)
+KEY = ("problem", "case", "seed")  # of a line of results
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ class Case:
 
     def solve(self) -> Result:
         """Simulate the RVE; a row with a `reason` did not reach the end of its path."""
-        row: Result = dict(zip(FORMAT.key, self.key, strict=True))
+        row: Result = dict(zip(KEY, self.key, strict=True))
         row |= {"loading": self.loading, "law": self.phases.matrix.law}
         row |= {"vf": self.vf, "n_fibres": self.n_fibres}
         try:
@@ -194,10 +189,4 @@ def simulate(
         most: Number of RVEs at most, or None for all.
         checks: Names of the checks.
     """
-    results = Results(path, FORMAT)
-    with results.opened():
-        missing = [case for case in cases(checks) if case.key not in results.by_key][:most]
-        solve = (joblib.delayed(Case.solve)(case) for case in missing)
-        rows = joblib.Parallel(jobs, return_as="generator")(solve)
-        for row in shown(rows, "strengths", "RVE", len(missing)):
-            results.add(row)
+    Results(path, KEY).solve_missing(cases(checks), jobs, most)

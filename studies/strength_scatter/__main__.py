@@ -20,7 +20,7 @@ from figures.report.tables import publish
 from figures.style import save
 from studies.results import Results
 from studies.strength_scatter.picture import picture
-from studies.strength_scatter.simulation import FORMAT, simulate
+from studies.strength_scatter.simulation import KEY, simulate
 from studies.strength_scatter.summary import LEVELS, QUANTILE, Study
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -81,7 +81,7 @@ def main() -> None:
     try:
         if not options.pages:
             simulate(options.results, options.jobs)
-        study = Study(Results(options.results, FORMAT).rows)
+        study = Study(Results(options.results, KEY).rows)
     except KeyboardInterrupt:
         sys.exit(f"interrupted: {options.results} has the results, the same command continues")
     except (OSError, ValueError) as error:

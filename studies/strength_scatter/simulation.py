@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import joblib
 import numpy as np
 from scipy.stats import qmc
 
 from fe_data import Phases, Settings, named_phases
 from fe_data.composite.strengths import sample_strength
-from fe_data.progress import shown
-from studies.results import Format, Result, Results, is_count, is_text
+from studies.results import Result, Results
 
 MATERIAL = "glass_epoxy_debonding"
 LOADING = "transverse_tension"
@@ -36,10 +34,7 @@ N_TEST = 100
 MICROSTRUCTURES = {15: 40, 30: 20, 60: 10}  # number of fibres → microstructures with equal inputs
 VF = 0.5  # of these
 
-FORMAT = Format(
-    key={"problem": is_text, "n_fibres": is_count, "seed": is_count},
-    more={"reason": is_text},
-)
+KEY = ("problem", "n_fibres", "seed")  # of a line of results
 
 
 @dataclass(frozen=True)
@@ -118,10 +113,4 @@ def simulate(path: Path, jobs: int = 1, most: int | None = None) -> None:
         jobs: Number of worker processes.
         most: Number of RVEs at most, or None for all.
     """
-    results = Results(path, FORMAT)
-    with results.opened():
-        missing = [case for case in cases() if case.key not in results.by_key][:most]
-        solve = (joblib.delayed(Case.solve)(case) for case in missing)
-        rows = joblib.Parallel(jobs, return_as="generator")(solve)
-        for row in shown(rows, "strengths", "RVE", len(missing)):
-            results.add(row)
+    Results(path, KEY).solve_missing(cases(), jobs, most)

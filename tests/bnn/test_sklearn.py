@@ -28,7 +28,7 @@ ESTIMATORS = [
     bnn.GPRegressor(),
 ]
 ESTIMATORS.append(bnn.PCARegressor(ESTIMATORS[0]))
-# With noise and prior that are given, tests/bnn/noise/test_known.py shows that they are.
+# With noise and prior that are given, tests/bnn/noise/test_models.py shows that they are.
 WHY = "resampling draws rows, and a search sees that equal rows have equal values"
 REPEATED = {"check_sample_weight_equivalence_on_dense_data": WHY}
 

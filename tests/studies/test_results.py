@@ -49,6 +49,6 @@ def test_a_file_of_other_things_is_refused_and_stays_as_it_is(results, text):
 
 
 def test_two_runs_do_not_write_to_the_same_file(results):
-    other = Results(results.path, study.FORMAT)
+    other = Results(results.path, study.KEY)
     with results.opened(), pytest.raises(OSError, match="another run"), other.opened():
         pass

@@ -9,7 +9,7 @@ from figures.pipeline.paths import ROOT
 from studies.results import Results
 from studies.strength_checks.__main__ import PAGES, PEER, RESULTS, blocks
 from studies.strength_checks.simulation import (
-    FORMAT,
+    KEY,
     N_ENDS,
     N_HALVES,
     PLY,
@@ -22,7 +22,7 @@ from studies.strength_checks.summary import LAST_STRAINS, Study
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return Study(Results(RESULTS, FORMAT).rows)
+    return Study(Results(RESULTS, KEY).rows)
 
 
 def test_the_pages_have_the_tables_of_the_committed_results(study):
@@ -34,7 +34,7 @@ def test_the_pages_have_the_tables_of_the_committed_results(study):
 
 
 def test_the_file_has_a_row_for_each_case(study):
-    keys = [FORMAT.key_of(row) for row in study.rows]
+    keys = [tuple(row[name] for name in KEY) for row in study.rows]
     assert sorted(keys) == sorted(case.key for case in cases())
 
 
@@ -79,7 +79,7 @@ def test_a_run_continues_after_an_interruption_with_the_committed_numbers(tmp_pa
     first = path.read_text(encoding="utf-8")
     simulate(path, most=1)
     assert path.read_text(encoding="utf-8").startswith(first)
-    committed = {FORMAT.key_of(row): row for row in study.rows}
-    for row in Results(path, FORMAT).rows:
-        expected = committed[FORMAT.key_of(row)]["strength_MPa"]
+    committed = {tuple(row[name] for name in KEY): row for row in study.rows}
+    for row in Results(path, KEY).rows:
+        expected = committed[tuple(row[name] for name in KEY)]["strength_MPa"]
         assert row["strength_MPa"] == pytest.approx(expected, rel=1e-4)

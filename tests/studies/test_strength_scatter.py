@@ -9,8 +9,8 @@ from scipy import stats
 from studies.results import Results
 from studies.strength_scatter.__main__ import PAGE, RESULTS, blocks
 from studies.strength_scatter.simulation import (
-    FORMAT,
     INPUTS,
+    KEY,
     MICROSTRUCTURES,
     N_TEST,
     N_TRAINING,
@@ -23,7 +23,7 @@ from studies.strength_scatter.summary import Study
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return Study(Results(RESULTS, FORMAT).rows)
+    return Study(Results(RESULTS, KEY).rows)
 
 
 def test_the_page_has_the_tables_of_the_committed_results(study):
@@ -61,7 +61,7 @@ def test_larger_rves_are_weaker_and_do_not_scatter_less(study):
 @pytest.mark.parametrize("n_fibres", [15, 30])
 def test_an_rve_of_each_size_has_its_committed_strength(study, n_fibres):
     (case,) = (c for c in cases() if c.key == ("size", n_fibres, 0))
-    (committed,) = (row for row in study.rows if FORMAT.key_of(row) == case.key)
+    (committed,) = (row for row in study.rows if tuple(row[name] for name in KEY) == case.key)
     assert case.solve()["strength_MPa"] == pytest.approx(committed["strength_MPa"], rel=1e-3)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import RandomState, generator
-from bnn._text import Short
 from bnn._validation import Array, as_finite, check_count, check_kind
 from bnn.networks.mlp import MLP
 from bnn.training.penalties import Regulariser
+from safe_files.text import Short
 
 # Least variance of a weight: smaller ones are replaced, because the density would be degenerate.
 SMALLEST_VARIANCE = 1e-12

@@ -1,4 +1,4 @@
-"""Families of Gaussian processes, and the density of the hyper-parameters of each.
+"""Families of Gaussian processes, and the density of the hyperparameters of each.
 
 Inputs are scaled to [0, 1] by the range of the data, and the output to a variance of one. A family
 is a sum of stationary parts and a linear trend,
@@ -16,22 +16,22 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.spatial.distance import pdist, squareform
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import least_variance, log_diagonal
+from bnn.gp.conditioning import least_variance
 from bnn.gp.evidence.prescribed import BEYOND, PrescribedCovariance
-from bnn.gp.hyperparameters import moments_of
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
 from bnn.gp.warping import Warped, warped
 
 # Log-normal hyperpriors: medians, and standard deviations of logarithms. The two medians are those
 # of the first stationary part and of a second, rougher one.
-VARIANCES = (1.0, 0.1)
-LENGTHSCALES = (1.0, 0.5)
+VARIANCE_MEDIANS = (1.0, 0.1)
+LENGTHSCALE_MEDIANS = (1.0, 0.5)
 VARIANCE_DEVIATION = 2.0
 LENGTHSCALE_DEVIATION = 1.5
 SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
@@ -127,7 +127,7 @@ class NoiseForm:
 
 
 class Solved(NamedTuple):
-    """The evidence of the data under some hyper-parameters, with what its computation leaves.
+    """The evidence of the data under some hyperparameters, with what its computation leaves.
 
     Attributes:
         log_evidence: log p(y | X, η) up to a constant, -inf if the covariance has no factor.
@@ -189,8 +189,8 @@ class FamilyDensity:
         growth = np.sqrt(n) if family.sparse else 1.0
         deviation = SPARSE_DEVIATION if family.sparse else LENGTHSCALE_DEVIATION
         for p in range(len(family.kinds)):
-            k0 = add(1, np.log(VARIANCES[p]), VARIANCE_DEVIATION, ends["variance"])
-            L = add(n, np.log(growth * LENGTHSCALES[p]), deviation, ends["lengthscale"])
+            k0 = add(1, np.log(VARIANCE_MEDIANS[p]), VARIANCE_DEVIATION, ends["variance"])
+            L = add(n, np.log(growth * LENGTHSCALE_MEDIANS[p]), deviation, ends["lengthscale"])
             self.parts.append((k0, L))
         self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
@@ -268,7 +268,29 @@ class FamilyDensity:
 
     @cached_property
     def _curvatures_of_data(self) -> Array:
-        return squared_curvatures(self.u, self.y)
+        """Estimates of c_i², (n,), for y = a_i + b_i u_i + c_i u_i² + error of each input.
+
+        Each input has its own fit. A common fit gives inputs that depend on each other large
+        coefficients of opposite signs. The estimates are unbiased if the error does not depend on
+        the input, except that negative ones become zero. They are zero for inputs with two values,
+        and for fewer than five data.
+        """
+        curvatures = np.zeros(self.u.shape[1])
+        freedom = len(self.y) - 3
+        if freedom < 2:
+            return curvatures
+        for i, column in enumerate(self.u.T):
+            line = np.stack([np.ones_like(column), column], axis=1)
+            # q and r: u² and y minus their straight lines
+            q, r = (v - line @ np.linalg.lstsq(line, v, rcond=None)[0] for v in (column**2, self.y))
+            norm = q @ q
+            if norm < 1e-12 * len(self.y):
+                continue
+            # c = qᵀ r / qᵀ q and var c = |r - c q|² / ((N - 3) qᵀ q)
+            c = q @ r / norm
+            variance = np.sum((r - c * q) ** 2) / (freedom * norm)
+            curvatures[i] = max(c**2 - variance, 0.0)
+        return curvatures
 
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
@@ -373,8 +395,7 @@ class FamilyDensity:
 
     def log_evidence(self, eta: Array) -> float:
         """Return log p(y | X, η) up to a constant, -inf if the covariance has no factor."""
-        root = self._root(eta)
-        return -np.inf if root is None else self._evidence(root, eta)[0]
+        return self.solved(eta).log_evidence
 
     def log_prior(self, eta: Array) -> float:
         """Return log p(η) up to a constant, which is less for small noise by its prior odds."""
@@ -383,7 +404,7 @@ class FamilyDensity:
 
     def solved(self, eta: Array) -> Solved:
         """Return log p(y | X, η) up to a constant with L, on and below its diagonal, and α."""
-        root = self._root(eta)
+        root = self._factorised(eta, self._coordinates(eta))[0]
         if root is None:
             return Solved(-np.inf, None, np.zeros_like(self.y))
         value, alpha = self._evidence(root, eta)
@@ -400,8 +421,11 @@ class FamilyDensity:
             of_family = kernel(self.u, places)
             cross = of_family if self.covariance is None else of_family + cross
             variances = kernel.diag(places) + (0.0 if self.covariance is None else variances)
-        assert solved.root is not None
-        return moments_of(cross, variances, (solved.root, solved.alpha), mean)
+        # m(x) + k(x, X) α and k(x, x) - |L⁻¹ k(X, x)|²
+        mean = mean + cross.T @ solved.alpha
+        whitened = solve_triangular(solved.root, cross, lower=True, check_finite=False)
+        left = variances - np.sum(whitened**2, axis=0)
+        return np.concatenate([mean, np.maximum(left, np.finfo(float).eps * variances)])
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
@@ -417,11 +441,9 @@ class FamilyDensity:
 
         Source: Rasmussen & Williams (2006), equation 5.12.
         """
-        root = self._root(eta)
-        assert root is not None
-        solved = self._evidence(root, eta)[1]
+        solved = self.solved(eta)
         # (y_i - m_i) / s_i = α_i / √(Σ⁻¹)_ii, of mean and deviation without datum i
-        return np.asarray(solved / np.sqrt(np.diag(dpotri(root, lower=True)[0])))
+        return np.asarray(solved.alpha / np.sqrt(np.diag(dpotri(solved.root, lower=True)[0])))
 
     def _warped(self, eta: Array) -> tuple[Array, Array]:
         if self.family.warped:
@@ -431,9 +453,6 @@ class FamilyDensity:
     def _trend(self, eta: Array) -> float:
         """Return v."""
         return float(np.exp(eta[self.trend])[0]) if self.family.trend else 0.0
-
-    def _root(self, eta: Array) -> Array | None:
-        return self._factorised(eta, self._coordinates(eta))[0]
 
     def _coordinates(self, eta: Array) -> Array:
         """Return z, the warped and mixed inputs, (N, n)."""
@@ -479,36 +498,5 @@ class FamilyDensity:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
         y = self.y if self.covariance is None else self.y - self.covariance.mean(eta[self.open])
         solved = dpotrs(root, y, lower=True)[0]
-        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
-        return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved
-
-
-def squared_curvatures(u: Array, y: Array) -> Array:
-    """Return estimates of c_i², (n,), for y = a_i + b_i u_i + c_i u_i² + error of each input.
-
-    Each input has its own fit. A common fit gives inputs that depend on each other large
-    coefficients of opposite signs.
-
-    The estimates are unbiased if the error does not depend on the input, except that negative ones
-    are replaced by zero. They are zero for inputs with two values, and for fewer than five data.
-
-    Args:
-        u: Inputs scaled to [0, 1], (N, n).
-        y: Values of the output, (N,).
-    """
-    curvatures = np.zeros(u.shape[1])
-    freedom = len(y) - 3
-    if freedom < 2:
-        return curvatures
-    for i, column in enumerate(u.T):
-        line = np.stack([np.ones_like(column), column], axis=1)
-        # q and r: u² and y minus their straight lines
-        q, r = (v - line @ np.linalg.lstsq(line, v, rcond=None)[0] for v in (column**2, y))
-        norm = q @ q
-        if norm < 1e-12 * len(y):
-            continue
-        # c = qᵀ r / qᵀ q and var c = |r - c q|² / ((N - 3) qᵀ q)
-        c = q @ r / norm
-        variance = np.sum((r - c * q) ** 2) / (freedom * norm)
-        curvatures[i] = max(c**2 - variance, 0.0)
-    return curvatures
+        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const, of a copy as in `log_diagonal`
+        return float(-0.5 * y @ solved - np.log(root.diagonal().copy()).sum()), solved

@@ -22,12 +22,12 @@ from bnn.gp.evidence.families import (
     VARIANCE_DEVIATION,
     FamilyDensity,
 )
-from bnn.gp.evidence.laplace import STEPS, further_starts, most_probable, some_rows
+from bnn.gp.evidence.laplace import STEPS, THINNED, further_starts, most_probable, some_rows
 from bnn.gp.evidence.prescribed import Hyperprior, PrescribedCovariance
-from bnn.gp.kernel import KINDS, UNLISTED, Kernel, check_finite
+from bnn.gp.kernel import QUANTITIES, UNLISTED, Kernel, Place, check_finite
 from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, slopes
 from bnn.gp.process import GaussianProcessPrior
-from bnn.gp.units import Place, Unit, contributions, default_of, units_of
+from bnn.gp.units import Unit, contributions, default_of, units_of
 from bnn.gp.warping import Warped
 from safe_files.help_page import ExplainedWarning
 
@@ -37,14 +37,13 @@ PERIOD = 0.3
 PERIOD_DEVIATION = 1.2
 LONGEST = 4.0
 NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter
-FAR = 2.5  # distance of an estimate from the median, in deviations, from which `fit` warns
+FAR_FROM_MEDIAN = 2.5  # deviations of an estimate from its median at which `fit` warns
 REACH = 3.0  # distance of its bounds from the median, in deviations
-FIRST_SEARCHED = 300  # most data of a search from many starts
 PEAKS = 4  # peaks of a scan from which searches start
 ENDS = 2  # results of searches with some data from which searches with all data start
-FIRST_STEPS = STEPS // 2  # most steps of the search from each start
-LAST_STEPS = 5 * STEPS  # most steps of the last search
-TOLERANCE = 1e-13  # of the last search, because products of kernels have long flat ridges
+START_STEPS = STEPS // 2  # most steps of the search from each start
+FINAL_STEPS = 5 * STEPS  # most steps of the last search
+FINAL_TOLERANCE = 1e-13  # of the last search, because products of kernels have long flat ridges
 
 
 class HyperpriorWarning(ExplainedWarning):
@@ -122,7 +121,7 @@ def warn_of_far(covariance: PrescribedCovariance, logs: Array, stacklevel: int) 
     parameters = open_parameters(covariance.open_kernel)
     for parameter, hyperprior, value in zip(parameters, covariance.hyperpriors, logs, strict=True):
         away = abs(value - hyperprior.median) / hyperprior.deviation
-        if parameter.quantity in (UNLISTED, "number") and away > FAR:
+        if parameter.quantity in (UNLISTED, "number") and away > FAR_FROM_MEDIAN:
             name = f"{parameter.name} of the kernel {type(parameter.kernel).__name__}"
             estimate = f"is estimated as {np.exp(value):.3g}, far from its median "
             warnings.warn(
@@ -178,7 +177,7 @@ class _Scales:
             if unit is None or (unit.inputs is None and unit.output <= 0.0):
                 kind = type(kernel).__name__
                 listed = f"add quantities = {{{parameter.name!r}: kind}} to the class"
-                needed = f"{listed}, where kind is one of {', '.join(KINDS)}"
+                needed = f"{listed}, where kind is one of {', '.join(QUANTITIES)}"
                 raise ValueError(
                     f"{parameter.name} = None of the kernel {kind}: the formula does not show "
                     f"its unit, so {needed}"
@@ -252,7 +251,7 @@ def _log_normal(
 def most_probable_of_kernel(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
     """Return the most probable η of a given kernel, by searches from many starts.
 
-    If there are more than FIRST_SEARCHED data, the first searches use only so many of them. Their
+    If there are more than THINNED data, the first searches use only so many of them. Their
     best results are starts of the search with all data.
 
     Args:
@@ -261,18 +260,18 @@ def most_probable_of_kernel(density: FamilyDensity, restarts: int, seed: int | N
             are drawn uniformly within the bounds, for modes that are rare under the hyperprior.
         seed: Seed of these draws, and of the data that are searched first.
     """
-    few = density.thinned(some_rows(len(density.y), FIRST_SEARCHED, seed))
+    few = density.thinned(some_rows(len(density.y), THINNED, seed))
     starts = further_starts(few, restarts, 0, seed)
     low, high = few.limits.T
     if restarts:
         cube = qmc.LatinHypercube(len(low), seed=generator(seed)).random(restarts)
         starts += list(low + (high - low) * cube)
     starts += _scanned(few, starts[0])
-    ends = [most_probable(few, [start], FIRST_STEPS) for start in starts]
+    ends = [most_probable(few, [start], START_STEPS) for start in starts]
     best = max(ends, key=few.value)
-    ends += [most_probable(few, [start], FIRST_STEPS) for start in _scanned(few, best)]
+    ends += [most_probable(few, [start], START_STEPS) for start in _scanned(few, best)]
     ends.sort(key=few.value)
-    return most_probable(density, ends[-ENDS:], LAST_STEPS, TOLERANCE)
+    return most_probable(density, ends[-ENDS:], FINAL_STEPS, FINAL_TOLERANCE)
 
 
 def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:

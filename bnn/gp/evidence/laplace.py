@@ -1,6 +1,6 @@
 """Laplace's approximation for families of processes, and draws from the posteriors of several.
 
-The posterior of the hyper-parameters η of a family is close to a normal distribution around their
+The posterior of the hyperparameters η of a family is close to a normal distribution around their
 most probable values η*. Its precision is H = -∂² log p(y, η) / ∂η² at η*, and so
 
     log p(y) ≈ log p(y | η*) + log p(η*) - ½ log |H| + ½ log |P|,
@@ -26,18 +26,19 @@ from bnn.gp.mixture import TINY
 STEPS = 60  # most steps of a search
 TOLERANCE = 1e-7  # relative change at which a search ends
 STARTS = 8  # draws from the hyperprior for a random start, which is the best of them
-NEAR = 0.5  # scales the hyperprior's deviations for starts nearer to its median
+NEARER = 0.5  # scales the hyperprior's deviations for starts nearer to its median
 THINNED = 300  # most data from which H is computed
-STEP = 1e-3  # of the differences of gradients that give H
+GRADIENT_STEP = 1e-3  # of the differences of gradients that give H
 FIRST_STEPS = 15  # steps of searches from several starts, before only the best is continued
 LAST_STEPS = 6  # most steps of a search with all data, after one with THINNED data
 WORK = 2e7  # number of draws from a posterior, times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
-# The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
-# drawn from the hyperprior. The others are drawn from Student's t with FREEDOM degrees of freedom
-# around the maximum of the density. It is WIDTH times as wide as the curvature there implies.
-FREEDOM = 8.0
-WIDTH = 1.15
+# The average over hyperparameters uses importance sampling. A share OF_HYPERPRIOR of the points is
+# drawn from the hyperprior. The others are drawn from Student's t with PROPOSAL_DF degrees of
+# freedom around the maximum of the density. It is PROPOSAL_WIDTH times as wide as the curvature
+# there implies.
+PROPOSAL_DF = 8.0
+PROPOSAL_WIDTH = 1.15
 OF_HYPERPRIOR = 0.25
 UNLIKELY = 1e-9  # tail probability at which draws are clipped
 # Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
@@ -53,7 +54,7 @@ Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and it
 
 @dataclass
 class FamilyFit:
-    """A family of processes with the most probable hyper-parameters of one output.
+    """A family of processes with the most probable hyperparameters of one output.
 
     Attributes:
         density: log p(y, η) of the family, up to a constant that all families share.
@@ -148,7 +149,7 @@ def further_starts(
     Args:
         density: log p(y, η).
         restarts: Number of random starts, each the best of STARTS draws from the hyperprior.
-        near: Number of further starts, which are draws at NEAR times their distance to the median.
+        near: Number of further starts: draws at NEARER times their distance to the median.
         seed: Seed of the draws.
 
     Returns:
@@ -158,7 +159,7 @@ def further_starts(
     away = drawn * density.deviations
     points = np.clip(density.centre + away, *density.limits.T)
     groups = points.reshape(restarts, STARTS, len(density.centre))
-    further = density.centre + NEAR * away[:near]
+    further = density.centre + NEARER * away[:near]
     return [density.centre, *(max(group, key=density.value) for group in groups), *further]
 
 
@@ -187,15 +188,15 @@ def some_rows(n: int, most: int, seed: int | None) -> Ints:
 
 def curvature(density: FamilyDensity, best: Array) -> Array:
     """Return -∂² log p / ∂η² by differences of the gradient, (m, m), not symmetric."""
-    steps = STEP * np.eye(len(best))
+    steps = GRADIENT_STEP * np.eye(len(best))
     there = density(best)[1]
     rows = [there - density(best + step)[1] for step in steps]
-    return np.array(rows) / STEP
+    return np.array(rows) / GRADIENT_STEP
 
 
 @dataclass
 class Sample:
-    """Weighted draws from the posterior of the hyper-parameters of one family.
+    """Weighted draws from the posterior of the hyperparameters of one family.
 
     Attributes:
         points: η, (S, m).
@@ -234,18 +235,18 @@ def importance_sample(
         solved = [density.solved(best)] * draws
         return Sample(points, solved, np.full(draws, -np.log(draws)), density.value(best))
     values, vectors = np.linalg.eigh(0.5 * (fit.hessian + fit.hessian.T))
-    # R Rᵀ = WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least precision, so
-    # that points stay within its width if the density is nearly flat or curved upwards.
-    root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    # R Rᵀ = PROPOSAL_WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least
+    # precision, so that points stay within its width if the density is flat or curved upwards.
+    root = PROPOSAL_WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
     uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(draws)
     z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
-    radii = np.sqrt(FREEDOM / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), FREEDOM))
+    radii = np.sqrt(PROPOSAL_DF / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), PROPOSAL_DF))
     deviations = density.precision**-0.5
     n = int(OF_HYPERPRIOR * draws)
     points = np.concatenate([density.centre + z[:n] * deviations, best + (radii * z)[n:] @ root.T])
     # log w = log p(y | η) + log p(η) - log q(η), with q(η) = s p(η) + (1 - s) t(η)
     of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
-    of_student = multivariate_t.logpdf(points, best, root @ root.T, df=FREEDOM)
+    of_student = multivariate_t.logpdf(points, best, root @ root.T, df=PROPOSAL_DF)
     shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
     solved = []
     for eta in points:
@@ -265,7 +266,7 @@ def importance_sample(
 
 @dataclass
 class Draws:
-    """Weighted draws from the posteriors of the hyper-parameters of several families.
+    """Weighted draws from the posteriors of the hyperparameters of several families.
 
     Attributes:
         draws: The draws of all families.
@@ -284,11 +285,11 @@ class Draws:
 def posterior_draws(
     fits: Sequence[FamilyFit], seed: int | None, places: Array | None = None
 ) -> Draws:
-    """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
+    """Draw hyperparameters from the posteriors of several families, weighted by their evidence.
 
     The evidence of a family is estimated from its draws if their effective number is at least
     RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
-    families with many hyper-parameters.
+    families with many hyperparameters.
 
     Args:
         fits: The families.
@@ -363,7 +364,7 @@ def effective(logs: Array) -> float:
 def tempered(logs: Array) -> Array:
     """Raise weights to a power τ <= 1, so that the effective number of draws is EFFECTIVE or more.
 
-    Draws of many hyper-parameters come from a poor approximation of their posterior. Without the
+    Draws of many hyperparameters come from a poor approximation of their posterior. Without the
     power one draw would then outweigh all others.
 
     Args:
@@ -394,7 +395,7 @@ def components(
     Returns:
         At most `most` draws, their posterior weights, (k,), and log p(y | η) of each, (k,).
     """
-    every = posterior_draws(fits, seed, check_points(fits[0].density.u, around))
+    every = posterior_draws(fits, seed, check_points(fits[0].density.u.shape[1], around))
     families = [fit.density.family for fit in fits]
     groups = np.array([families.index(density.family) for density, _ in every.draws])
     numbers, posterior = representatives(every.moments, every.logs, most, groups)

@@ -19,7 +19,7 @@ from bnn.gp.evidence.prescribed import (
 from bnn.gp.low_fidelity import ProcessModel
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.heteroscedastic import StandardBasis
-from bnn.noise.known import DataNoise
+from bnn.noise.models import DataNoise
 
 # Up to this many data, families without warps are tried first, each search has several starts, and
 # families have a trend. With more data a trend is overconfident in gaps.
@@ -29,7 +29,7 @@ FEW = 300
 PER_INPUT = 10
 SEARCHED = 1500  # most data in a search; if there are more, so many are chosen at random
 RARE = 10  # data added to a search for each input or output that is constant in the chosen ones
-DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
+KEY_DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
 
 
 class OutputData:
@@ -85,40 +85,15 @@ class OutputData:
         seed: int | None = 0,
     ) -> None:
         present = ~np.isnan(y)
-        rows = np.flatnonzero(present[:, output])
-        if len(rows) < 2:
-            raise ValueError(f"X has {len(rows)} rows: must be at least 2")
         every = np.arange(y.shape[1]) if outputs is None else outputs
         alike = [j for j in every if np.array_equal(present[:, j], present[:, output])]
-        if most_rows is not None:
-            rows = rows[varied_rows(y[np.ix_(rows, alike)], most_rows, 0)]
         column = alike.index(output)
         self.seed = seed
         self.kernel_given = prior is not None
         self.mean_given = form is not None or prior is not None
-        varying = varying_inputs(X[rows])
-        chosen = varied_rows(np.hstack([X[rows], y[np.ix_(rows, alike)]]), SEARCHED, seed)
-        self.rows = rows[chosen]
-        self.complete = len(chosen) == len(rows)
-        self.X = X[self.rows]
+        varying = self._choose_rows(X, y[:, alike], np.flatnonzero(present[:, output]), most_rows)
         values = y[np.ix_(self.rows, alike)]
-        kernel_of_mean = None
-        self.mean: Any = 0.0
-        if prior is not None:
-            columns = values
-            spreads = columns.var(axis=0)
-        elif form is None:
-            means = values.mean(axis=0)
-            self.mean = float(means[column])
-            columns = values - means
-            spreads = values.var(axis=0)
-        else:
-            columns, kernels, means = detrended(self.X, values, form)
-            kernel_of_mean = kernels[column]
-            self.mean = float(means[column]) if form.model is None else form.model
-            # Two coefficients are fitted with a process, its factor and a constant.
-            fitted = 2 if isinstance(self.mean, ProcessModel) and len(columns) > 2 else 0
-            spreads = columns.var(axis=0, ddof=fitted)
+        columns, spreads, kernel_of_mean = self._without_mean(values, column, form, prior)
         self.spread = float(spreads[column])
         self.y = np.ascontiguousarray((columns / np.sqrt(spreads))[:, column])
         self.inputs = sorted_inputs(self.X, columns, varying)
@@ -127,8 +102,8 @@ class OutputData:
         self.width = np.ptp(inputs, axis=0)
         self.u = (inputs - self.low) / self.width
         self.sparse = few_for_inputs(*self.u.shape)
-        scaling = self.inputs, self.low, self.width
         self.covariance: PrescribedCovariance | None = None
+        scaling = self.inputs, self.low, self.width
         if prior is not None:
             features = [prior.active_dims_of(output, X.shape[1])]
             alone = GaussianProcessPrior(0.0, [prior.kernels[output]], 1, features)
@@ -145,6 +120,44 @@ class OutputData:
         elif form is not None:
             self.covariance = PrescribedCovariance(kernel_of_mean, self.X, *scaling, self.spread)
         self.basis = StandardBasis(self.X, ())
+        self._prescribe_noise(data_noise, output)
+
+    def _choose_rows(self, X: Array, y: Array, rows: Ints, most: int | None) -> Ints:
+        """Choose the searched rows among those of the output; return the inputs that vary."""
+        if len(rows) < 2:
+            raise ValueError(f"X has {len(rows)} rows: must be at least 2")
+        if most is not None:
+            rows = rows[varied_rows(y[rows], most, 0)]
+        varying = np.flatnonzero(varies(X[rows]))
+        if not varying.size:
+            raise ValueError(
+                "X: no input varies, so prior and noise cannot be estimated: give both"
+            )
+        chosen = varied_rows(np.hstack([X[rows], y[rows]]), SEARCHED, self.seed)
+        self.rows = rows[chosen]
+        self.complete = len(chosen) == len(rows)
+        self.X = X[self.rows]
+        return varying
+
+    def _without_mean(
+        self, y: Array, column: int, form: MeanForm | None, prior: GaussianProcessPrior | None
+    ) -> tuple[Array, Array, Any]:
+        """Return y minus its means, their variances, and the kernel of the output's mean."""
+        self.mean: Any = 0.0
+        if prior is not None:
+            return y, y.var(axis=0), None
+        if form is None:
+            means = y.mean(axis=0)
+            self.mean = float(means[column])
+            return y - means, y.var(axis=0), None
+        columns, kernels, means = detrended(self.X, y, form)
+        self.mean = float(means[column]) if form.model is None else form.model
+        # Two coefficients are fitted with a process, its factor and a constant.
+        fitted = 2 if isinstance(self.mean, ProcessModel) and len(columns) > 2 else 0
+        return columns, columns.var(axis=0, ddof=fitted), kernels[column]
+
+    def _prescribe_noise(self, data_noise: DataNoise | None, output: int) -> None:
+        """Scale the weights and the known standard deviations of the searched rows."""
         self.unit = 1.0
         self.relative = np.ones(len(self.X))
         self.known_variances = np.zeros(len(self.X))
@@ -184,6 +197,8 @@ def varied_rows(columns: Array, most: int, seed: int | None) -> Ints:
     For a column with rare values a few rows are added.
     """
     rows = some_rows(len(columns), most, seed)
+    if len(rows) == len(columns):
+        return rows
     rare = varies(columns) & ~varies(columns[rows])
     added = [rows]
     for column in columns[:, rare].T:
@@ -192,14 +207,6 @@ def varied_rows(columns: Array, most: int, seed: int | None) -> Ints:
         farthest = np.argsort(-away, kind="stable")[:RARE]
         added.append(farthest[away[farthest] > 0.0])
     return np.asarray(np.unique(np.concatenate(added)))
-
-
-def varying_inputs(X: Array) -> Ints:
-    """Return the indices of the inputs of X (N, n_in) that vary; ValueError if there is none."""
-    varying = np.flatnonzero(varies(X))
-    if not varying.size:
-        raise ValueError("X: no input varies, so prior and noise cannot be estimated: give both")
-    return varying
 
 
 def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
@@ -217,4 +224,4 @@ def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
     scaled = y / np.sqrt(np.mean(y**2, axis=0))
     by_outputs = [np.linalg.norm(scaled.T @ columns, axis=0) for columns in (u, u**2)]
     keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
-    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
+    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], KEY_DIGITS))])

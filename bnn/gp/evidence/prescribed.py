@@ -36,7 +36,7 @@ BEYOND = 10.0  # distance beyond the data, in their ranges, at which functions b
 
 
 class Hyperprior(NamedTuple):
-    """Normal distribution of a hyper-parameter η, and the bounds of its search."""
+    """Normal distribution of a hyperparameter η, and the bounds of its search."""
 
     median: float
     deviation: float
@@ -71,22 +71,7 @@ class MeanForm:
         intercept: bool = True,
         coefficient_variance: float | None = None,
     ) -> Self:
-        """Check the arguments of `fit_prior` that describe the mean.
-
-        Args:
-            X: (N, n_in).
-            y: (N, n_out).
-            mean: As for `fit_prior`, like all that follow.
-            mean_features: See there.
-            intercept: See there.
-            coefficient_variance: See there.
-
-        Returns:
-            The form of the mean.
-
-        Raises:
-            ValueError: If an argument is invalid or does not match X or y.
-        """
+        """Return the form that arguments of `fit_prior` describe; ValueError if one is invalid."""
         model = None
         if mean is not None:
             model = ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)

@@ -44,7 +44,7 @@ def fit_kernel_average(
     then, and its medians grow with √n_in.
 
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
-    largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
+    largest. Hyperparameters are drawn from the posteriors of these families. The draws have
     importance weights, tempered so that their effective number, 1 / Σ w², is at least 16. The
     evidence of a family is estimated from its draws if these weights are reliable. A few draws
     become the components of the mixture: at most 16, 3,000 / N if that is less, and at least four.
@@ -158,7 +158,7 @@ def fit_prior(
             correlations between outputs are ignored; or a StudentNoise, whose precision factors
             (see `GPRegressor`) are estimated in turn with the prior. For noise-free data pass zero:
             noise that is too small for double precision is replaced by the nugget of `GPRegressor`.
-        estimate: "average" over hyper-parameters, or those of largest evidence ("map").
+        estimate: "average" over hyperparameters, or those of largest evidence ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
             or (n,) for one output. It is evaluated at the data and elsewhere within their ranges.
             Or a fitted GPRegressor, whose uncertainty becomes part of the prior.
@@ -253,7 +253,7 @@ def fit_noise(
 ) -> Array:
     """Estimate constant noise for `fit_prior` and the estimators; repeated runs are not needed.
 
-    The variance of the noise is its posterior mean, averaged over the hyper-parameters.
+    The variance of the noise is its posterior mean, averaged over the hyperparameters.
 
     Args:
         X: (N, n_in).
@@ -285,7 +285,7 @@ def fit_heteroscedastic_noise(
 ) -> HeteroscedasticNoise:
     """Estimate input-dependent noise; repeated runs are not needed.
 
-    The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
+    The slopes of log σ, per standard deviation of an input over the data, are hyperparameters
     with normal priors. Few data leave them uncertain, and a single value would be overconfident. So
     the noise is averaged over draws of the slopes and over constant noise, weighted by the
     evidence. Constant noise is ten times as probable a priori.

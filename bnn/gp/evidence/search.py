@@ -34,7 +34,7 @@ MIXED_FROM = 10  # least number of data per entry of a matrix that mixes inputs
 SPARSE_STARTS = 4
 REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
-NEGLIGIBLE = 0.05  # input-dependent noise of a smaller probability is left out
+LEAST_SLOPED = 0.05  # input-dependent noise of a smaller probability is left out
 LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
@@ -57,7 +57,7 @@ class OutputSearch:
         fits: The fits of the likely families.
         best: The fit that the estimate of the noise starts from.
         noise: The noise.
-        draws: The components; their hyper-parameters, and the densities that these belong to.
+        draws: The components; their hyperparameters, and the densities that these belong to.
         weights: Posterior weights of the components, (S,).
         evidences: log p(y | η) of the components, (S,).
     """
@@ -161,7 +161,7 @@ class OutputSearch:
         self.fits = _likely(refits)
 
     def choose_likeliest(self) -> None:
-        """Take the most probable hyper-parameters as the only component."""
+        """Take the most probable hyperparameters as the only component."""
         best = max(self.fits, key=_log_evidence)
         self.draws = [(best.density, best.eta)]
         self.weights = np.ones(1)
@@ -242,7 +242,7 @@ def _gaussian_noise(
         sloped = best.refitted(best.density.with_noise(replace(noise, basis=basis)), seed)
         # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
         share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
-    if share > NEGLIGIBLE or kind == "heteroscedastic":
+    if share > LEAST_SLOPED or kind == "heteroscedastic":
         # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
         sloped_variances, sloped_slopes = _average_noise([sloped])
         variances = share * sloped_variances + (1.0 - share) * variances
@@ -270,7 +270,7 @@ def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:
 def _noise_of_family(fit: FamilyFit) -> tuple[Array, Array]:
     """Return the means of σ_i² of unknown noise for r = 1, (N,), and of β, (p,), of one family.
 
-    Given the level log σ², the other hyper-parameters have a normal distribution, by Laplace's
+    Given the level log σ², the other hyperparameters have a normal distribution, by Laplace's
     approximation: its mean is linear in the level, and its covariance is the same for all levels.
     The posterior of the level itself is proportional to the density at these means. A sum over
     LEVELS, in its standard deviations, replaces the integral over it.

@@ -20,8 +20,7 @@ from bnn.gp.means import LinearMean, ModelMean
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
-from bnn.noise.given import rounding_of
-from bnn.noise.known import SMALLEST
+from bnn.noise.models import LEAST_NOISE, rounding_of
 
 
 def components_of_prior(
@@ -164,7 +163,7 @@ def prior_with_constants(
     n_in = X.shape[1]
     n_out = y.shape[1]
     relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
-    spreads = np.maximum(relative * rounding_of(y), SMALLEST)
+    spreads = np.maximum(relative * rounding_of(y), LEAST_NOISE)
     values = filled(y)[0].copy()
     slopes = np.zeros((n_out, n_in))
     components = [None] if prior is None else prior.components
@@ -199,7 +198,7 @@ def noise_with_constants(
     Returns:
         The noise of all outputs, which is the rounding error for those that do not vary.
     """
-    rounding = np.maximum(rounding_of(y), SMALLEST)
+    rounding = np.maximum(rounding_of(y), LEAST_NOISE)
     if isinstance(noise, StudentNoise):
         gaussian: Any = noise_with_constants(noise.noise, outputs, y)
         return replace(noise, noise=gaussian)

@@ -11,11 +11,11 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from bnn._progress import progress_bar
 from bnn._validation import Floats, Ints
 from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
 from safe_files.help_page import see
+from safe_files.progress import progress_bar
 
 _DAMPING = 1e-2
 _LEAST_DAMPING = 1e-8

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bnn._text import Short
 from bnn._validation import Array, Floats, Ints
 from bnn.networks.mlp import MLP
 from bnn.training.gauss_newton.jacobian import Linearisation
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.training.loop import TrainingResult
+from safe_files.text import Short
 
 Values = TypeVar("Values", Array, Tensor)
 

@@ -31,7 +31,7 @@ class Default(Estimator):
 
 
 def with_one_rbf(data, fit_noise):
-    """Posterior with an RBF and a linear trend; noise and prior are fitted to at most 200 rows."""
+    """Fit noise, RBF and linear trend to at most 200 rows; return the posterior of all rows."""
     n = len(data.X)
     rows = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
     noise = fit_noise(data.X[rows], data.y[rows])

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from bnn import GaussianProcessPrior, Matern12
+from bnn.ensembles.conditioning import Conditioning
 from bnn.ensembles.drawn_priors import sample_covariance
-from bnn.gp.conditioning import Conditioning
 
 
 def test_sample_covariance_knows_the_units_of_the_outputs():

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning, StudentNoise
-from bnn.gp.conditioning import Conditioning, least_variance, resolved
+from bnn.ensembles.conditioning import Conditioning
+from bnn.gp.conditioning import least_variance, resolved
 from bnn.gp.evidence import fit_prior
 
 

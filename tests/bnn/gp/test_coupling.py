@@ -113,10 +113,10 @@ def test_draws_are_added_until_they_suffice_and_a_warning_says_if_they_do_not(mo
     ) as caught:
         few = fitted(prior, noise, X, y)
     assert len(caught) == 1
-    assert few.posterior_.effective < coupling.ENOUGH
+    assert few.posterior_.effective < coupling.ENOUGH_DRAWS
     monkeypatch.setattr(coupling, "EXTENDED", (2, 9))
     enough = fitted(prior, noise, X, y)
-    assert enough.posterior_.effective > coupling.ENOUGH
+    assert enough.posterior_.effective > coupling.ENOUGH_DRAWS
     assert enough.log_evidence() == pytest.approx(evidence, abs=0.1)
     assert np.abs((enough.predict(X_NEW) - mean) / std).max() < 0.1
 

@@ -7,7 +7,7 @@ import pytest
 
 import bnn
 from bnn.noise import replicate_covariance
-from bnn.noise.given import warn_of_excess
+from bnn.noise.models import warn_of_excess
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(2)

@@ -323,8 +323,8 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
 
     assert run("whole", "--shard", "1/2") == 0
     assert run("whole") == 0  # resumed
-    table = fe_data.Table.from_pandas(pd.read_csv(tmp_path / "whole" / "dataset.csv"))
-    assert fe_data.load_table(tmp_path / "whole").fields == table.fields == tuple(names)
+    table = fe_data.load_table(tmp_path / "whole")
+    assert table.fields == tuple(names)
     assert main(["verify", str(tmp_path / "whole")]) == 0
     stress = fe_data.load_curves(tmp_path / "whole").stress
     glass = named_phases("glass_epoxy")

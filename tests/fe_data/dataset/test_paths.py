@@ -8,7 +8,7 @@ from fe_data.dataset.collection import warning_of
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
-from fe_data.dataset.inputs_file import load_inputs
+from fe_data.dataset.inputs_file import read_inputs
 from fe_data.dataset.loading_file import loadings_from_file
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
@@ -78,7 +78,7 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     lines = (tmp_path / storage.TABLE).read_text().splitlines()
     assert lines[0] == "index,seed,group,vf,E_f_GPa,b_m_MPa,c_m,path,status"
     assert [line.split(",")[-2:] for line in lines[1:]] == [[str(i % 2), "ok"] for i in range(5)]
-    np.testing.assert_array_equal(load_inputs(tmp_path / storage.TABLE)[0], DESIGN.inputs)
+    np.testing.assert_array_equal(read_inputs(tmp_path / storage.TABLE)[0], DESIGN.inputs)
     header = record.decode_header(storage.record_path(tmp_path, 3).read_bytes())
     assert header["path"] == 1
     assert Loading(**header["loading"]) == PATHS[1]

@@ -4,12 +4,11 @@ import gzip
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 
-from fe_data.dataset.inputs_file import load_inputs
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.inputs_file import read_inputs
+from fe_data.dataset.table import load_table
 from fe_data.files.csv_rows import TableError
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import limited
@@ -25,14 +24,13 @@ def test_failed_rows_and_rows_without_a_fit_are_kept_apart(tmp_path):
     path = tmp_path / "table.csv"
     rows = [f"7,{GOOD},,,,,,failed", UNFITTED, f"9,{GOOD},{OUTPUTS},retried"]
     path.write_text("\n".join([f"index,{FULL},status", *rows]))
-    for load in load_table, lambda path: Table.from_pandas(pd.read_csv(path)):
-        with pytest.warns(UserWarning, match="1 of the rows lack b_eff_MPa and c_eff"):
-            table = load(path)
-        assert table.failed.tolist() == [7]
-        assert table.unfitted.tolist() == [8]
-        assert table.index.tolist() == [9]
-        assert table.n_rows == 3
-        assert np.isfinite(table.outputs).all()
+    with pytest.warns(UserWarning, match="1 of the rows lack b_eff_MPa and c_eff"):
+        table = load_table(path)
+    assert table.failed.tolist() == [7]
+    assert table.unfitted.tolist() == [8]
+    assert table.index.tolist() == [9]
+    assert table.n_rows == 3
+    assert np.isfinite(table.outputs).all()
 
 
 UNFITTED = f"8,{GOOD},,,120,0.29,0.2,unfitted"
@@ -59,7 +57,7 @@ BAD_TABLES = [
 
 @pytest.mark.parametrize(
     ("load", "text", "message"),
-    [(load_inputs, *case) for case in BAD_INPUTS] + [(load_table, *case) for case in BAD_TABLES],
+    [(read_inputs, *case) for case in BAD_INPUTS] + [(load_table, *case) for case in BAD_TABLES],
 )
 def test_bad_files_are_refused(tmp_path, load, text, message):
     path = tmp_path / "bad.csv"
@@ -72,12 +70,12 @@ def test_spreadsheet_habits_are_understood_and_other_encodings_refused(tmp_path)
     path = tmp_path / "table.csv"
     text = "\ufeff" + '"vf", E_f_GPa,b_m_MPa,c_m,note\r\n0.2 ,4e2,"350",.4,"a, b"\r\n\r\n'
     path.write_bytes(text.encode())
-    points, groups = load_inputs(path)
+    points, groups, _ = read_inputs(path)
     assert points.tolist() == [[0.2, 400.0, 350.0, 0.4]]
     assert groups.tolist() == [0]
     path.write_bytes(b"vf,\xe9\n1,2")
     with pytest.raises(TableError, match="is not a text file in UTF-8"):
-        load_inputs(path)
+        read_inputs(path)
 
 
 def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path):
@@ -92,7 +90,7 @@ def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path):
 def test_a_damaged_table_is_refused_or_has_numbers_alone(tmp_path, data):
     path = tmp_path / "table.csv"
     path.write_bytes(data)
-    inputs = outcome(load_inputs, path)
+    inputs = outcome(read_inputs, path)
     table = outcome(load_table, path)
     assert inputs is None or np.isfinite(inputs[0]).all()
     assert table is None or np.isfinite(np.hstack([table.inputs, table.outputs])).all()

@@ -31,6 +31,11 @@ VERDICTS = "docs/verdicts.md"
 CODE = "docs/published_code.md"
 ARTICLE = "article/article.typ"
 ABSTRACT = "article/metadata.yaml"
+ABLATION = "studies/ablation/04c_ablation.ipynb"
+METHODS = "studies/other_methods/05_other_methods.ipynb"
+KNOWLEDGE = "studies/prior_knowledge/06_prior_knowledge.ipynb"
+SELECTED = "studies/active_learning/07_active_learning.ipynb"
+PATHS = "studies/strain_paths/08_strain_paths.ipynb"
 RUNS = {"": "full", "authors": "full-authors", "rebuilt": "full-rebuilt"}
 FORMAT = re.compile(r"[.±m%‰]\d")
 UNTUNED = "bootstrap_bounds,likelihood_bounds,bootstrap_data,likelihood_data"
@@ -271,6 +276,59 @@ SENTENCES = {
             "08 mean_fields_alone/reference_tension ‰2",
             "08 rows/reference_tension/100/error/mean ‰2",
         ],
+    },
+    # The answers in the notebooks beyond the paper
+    ABLATION: {
+        "anchoring still gains": [
+            "04c rows/outd/vanilla_{bootstrap_bounds,likelihood_data}/rmse"
+            " - rows/outd/anchored_*/rmse .3",
+        ],
+        "it is the mean of the prior": ["04c found/priors/{published,theta_reversed}/rmse .3"],
+    },
+    METHODS: {
+        "in the full run, the evidence drops": ["05 exact/outd/{exact,exact_evidence}/rmse .3"],
+        "its mean differs from the exact mean": [
+            "05 rows/outd/function_evidence/mean_to_exact/mean .4",
+            "05 rows/outd/{sampled_evidence,low_rank}/mean_to_exact/mean .3",
+        ],
+        "the pre-trained initial weights lower the RMSE": ["05 rows/outd/{vanilla,none}/rmse .3"],
+        "It acts on more directions": ["05 spans/1000/gradient_in_span/mean %0"],
+        "The mean of the published ensemble is": [
+            "05 example/L = 1/low_rank/mean/mean .2",
+            "05 example/L = 1/function/mean/mean .3",
+        ],
+        "the correlation of b and ν": [
+            "05 replicates/strongest_correlations/b_eff_MPa|nu_eff .2",
+            "05 exact_noise/outd/replicates/exact_evidence/elppd"
+            " - exact_noise/outd/replicates_diagonal/exact_evidence/elppd m0",
+        ],
+    },
+    KNOWLEDGE: {
+        "its scaled RMSE of b, c, E and ν": [
+            "06 mean_fields_alone/{rmse_fields,rmse_fields_textbook} .3",
+        ],
+        "with a mean-field prior are as accurate": ["06 cells/{10,25,50}"],
+        "Standard deviations vary more than tenfold": ["06 noise_off/median %0"],
+        "contain 86 % of the reference means": [
+            "06 ensembles/outd/{vanilla,low_rank}/reference_coverage/mean %0",
+        ],
+    },
+    SELECTED: {
+        "35 RVEs selected for the whole box are as accurate": ["07 cells/chosen/rmse"],
+        "In the tenth of the inputs where it is largest": [
+            "07 known/{chosen_for_worst/35,hypercube/100}/worst_std/mean .4",
+        ],
+    },
+    PATHS: {
+        "thousandths of the variance of the stress": [
+            "08 mean_fields_alone/reference_{random,cycles} ‰2",
+        ],
+        "its bands are too wide": [
+            "08 mean_fields_alone/reference_cycles ‰2",
+            "08 rows/reference_cycles/100/error/mean ‰2",
+            "08 rows/reference_cycles/100/coverage/mean %1",
+        ],
+        "within sampling error": ["08 members/100/{off,spread} .2"],
     },
 }
 

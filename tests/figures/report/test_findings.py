@@ -72,7 +72,7 @@ INSIDE = "{ind25,ind50,ind100}"
 # Differences and their signs; 0 where the 95 % interval contains zero
 SIGNS = {
     # Both ensembles with equal choices
-    "04c rows/outd/vanilla_tuned_start/rmse - rows/outd/anchored_tuned_start/rmse": 1,
+    "04c rows/outd/vanilla_{likelihood_data,tuned_start}/rmse - rows/outd/anchored_*/rmse": 1,
     f"04c rows/{INSIDE}/vanilla_tuned/rmse - rows/*/anchored_tuned/rmse": 0,
     f"04c rows/{INSIDE}/vanilla_tuned/elppd_normal - rows/*/anchored_tuned/elppd_normal": 1,
     "04c rows/ind25/vanilla_tuned_start/elppd_normal"

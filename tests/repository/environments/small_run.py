@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -141,6 +142,23 @@ def posterior() -> str:
     return digest(*model.predict(X, return_std=True))
 
 
+def line_through_zero(X: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Straight lines, as a model with one parameter."""
+    return slope * X[:, 0]
+
+
+def tutorials() -> str:
+    """The models of the tutorials on few points: heavy tails, a formula as prior or as its mean."""
+    from scipy import stats
+
+    robust = bnn.GPRegressor(noise="student_t").fit(X[::2], Y[::2] + (X[::2, 0] > 0.9))
+    prior = bnn.SamplerPrior(line_through_zero, {"slope": stats.uniform(1.0, 3.0)})
+    check = bnn.check_prior(prior, X, Y, noise=0.1, random_state=0)
+    with_mean = bnn.evidence.fit_prior(X, Y, 0.1, mean=partial(line_through_zero, slope=3.0))
+    corrected = bnn.GPRegressor(with_mean, noise=0.1).fit(X, Y)
+    return digest(robust.predict(X), check.p_value, corrected.predict(X))
+
+
 def rve() -> str:
     """Stress and plastic strain of a small RVE."""
     from fe_data import Inputs, Settings, solve_rve
@@ -148,6 +166,35 @@ def rve() -> str:
     settings = Settings(n_fibres=2, resolution=2.0, increments=6)
     solved = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), settings, seed=0, silent=True)
     return digest(solved.history["stress"], solved.history["plastic_strain"])
+
+
+def general_solver() -> str:
+    """Stress of an RVE with a plastic matrix, and effective constants."""
+    from fe_data import (
+        Loading,
+        Microstructure,
+        effective_constants,
+        named_phases,
+        solve_composite,
+    )
+
+    fibres = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.15, 0.2])
+    shear = Loading((0.004, None, None, None, 0.004, None))
+    phases = named_phases("glass_epoxy")
+    solved = solve_composite(phases, fibres, shear, increments=4, resolution=3.0, silent=True)
+    constants = effective_constants(phases, fibres, resolution=3.0)
+    return digest(solved.history["stress"], constants.stiffness_GPa)
+
+
+def strength() -> str:
+    """Stress of an RVE whose fibre debonds from a matrix that breaks, past the peak."""
+    from fe_data import Loading, Microstructure, named_phases, solve_composite
+
+    phases = named_phases("glass_epoxy_ly556_breaking")
+    tension = Loading((0.009, None, None, 0.0, 0.0, 0.0))
+    fibre = Microstructure([[0.5, 0.5]], 0.25)
+    solved = solve_composite(phases, fibre, tension, increments=12, resolution=10.0, silent=True)
+    return digest(solved.history["stress"])
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -160,7 +207,10 @@ PARTS: dict[str, Callable[[], str]] = {
         function_space,
         paths,
         posterior,
+        tutorials,
         rve,
+        general_solver,
+        strength,
     )
 }
 

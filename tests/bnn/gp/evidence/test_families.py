@@ -138,7 +138,7 @@ def test_moments_beside_a_mean_of_known_prior_variances():
 def test_the_page_states_the_hyperprior_of_length_scales():
     root = Path(bnn.__file__).parents[1]
     page = " ".join((root / "docs" / "explanation_gp.md").read_text(encoding="utf-8").split())
-    first, second = families.LENGTHSCALES
+    first, second = families.LENGTHSCALE_MEDIANS
     assert f"with the median {first:g} ({second:g} for a second part)" in page
     assert f"a standard deviation of {families.LENGTHSCALE_DEVIATION:g}. If" in page
     assert f"the standard deviation is {families.SPARSE_DEVIATION:g}." in page

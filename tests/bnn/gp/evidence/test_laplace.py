@@ -17,7 +17,7 @@ from bnn.gp.evidence.search import _noise_of_family
 
 
 def test_laplace_s_evidence_is_the_integral():
-    """One input, an RBF and constant noise: three of four hyper-parameters by a dense grid."""
+    """One input, an RBF and constant noise: three of four hyperparameters by a dense grid."""
     x = np.linspace(0.0, 1.0, 60)[:, None]
     y = np.sin(6.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
     made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), NoiseForm.constant(np.ones(60)))
@@ -95,7 +95,7 @@ def noisy_sine(n, noise=0.1):
 
 
 def test_the_noise_of_a_family_is_the_mean_over_draws():
-    """σ² from a sum over its levels, against importance sampling of all hyper-parameters."""
+    """σ² from a sum over its levels, against importance sampling of all hyperparameters."""
     density = noisy_sine(25)
     fit = approximated(density, most_probable(density, [density.centre]), 0)
     every = posterior_draws([fit], 0)

@@ -1,6 +1,7 @@
-"""Short `repr` of objects: at most five lines, with shape and range in place of arrays."""
+"""Short `repr` of objects, with shape and range in place of arrays, and tables of text."""
 
 import dataclasses
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -8,19 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bnn._tensors import is_tensor
-
 WIDTH = 100  # characters in a line
 LINES = 5  # at most
 ENTRIES = 8  # of the longest sequence that is written out
 NESTED = 100  # characters of a nested object, at most
 DIGITS = 8  # characters of the longest float that is written without rounding
-INDENT = "    "
 
 
 def short(value: object) -> str:
     """Describe a value on one line of about 100 characters at most."""
-    if is_tensor(value):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):
         return _array(value)
@@ -33,9 +32,10 @@ def short(value: object) -> str:
     text = " ".join(repr(value).split())
     if isinstance(value, float) and len(text) > DIGITS:
         return f"{value:.6g}"
-    if len(text) <= NESTED:
-        return text
-    return f"{text[: NESTED - 3]}..." if isinstance(value, str) else f"{type(value).__name__}(...)"
+    if isinstance(value, str):
+        return text if len(text) <= NESTED else f"{text[: NESTED - 3]}..."
+    shows_address = type(value).__repr__ is object.__repr__
+    return f"{type(value).__name__}(...)" if len(text) > NESTED or shows_address else text
 
 
 def _array(values: Any) -> str:
@@ -53,10 +53,12 @@ def _array(values: Any) -> str:
 
 def _sequence(values: Sequence[Any]) -> str:
     """List the entries of a short sequence; describe a long one by its number and type."""
+    if hasattr(values, "_fields"):
+        return f"{type(values).__name__}(...)"
     inner = ", ".join(map(short, values[:ENTRIES]))
     if len(values) > ENTRIES or len(inner) > NESTED:
         kind = "number" if isinstance(values[0], Real) else type(values[0]).__name__
-        return f"{len(values)} {kind}s"
+        return f"{len(values)} {kind.removesuffix('s')}s"
     end = "," if isinstance(values, tuple) and len(values) == 1 else ""
     return f"[{inner}]" if isinstance(values, list) else f"({inner}{end})"
 
@@ -67,7 +69,7 @@ def described(name: str, parts: Mapping[str, object]) -> str:
     lines = textwrap.wrap(
         f"{name}({inner})",
         WIDTH,
-        subsequent_indent=INDENT,
+        subsequent_indent="    ",
         max_lines=LINES,
         placeholder=" ...)",
         break_on_hyphens=False,

@@ -1,0 +1,53 @@
+"""A small run of a study is laid beside the committed results."""
+
+import json
+
+import pytest
+
+from studies.comparison import agreement
+
+FULL = {"rows": {"outd": {"rmse": {"mean": 2.0, "values": [1.0, 2.0, 3.0]}}}}
+LINES = [
+    {"problem": "a", "n": 1, "nmse": 1.0, "fit": 3.0, "processor": "one"},
+    {"problem": "b", "n": 1, "nmse": 2.0, "fit": 3.0, "processor": "one"},
+    {"problem": "b", "n": 2, "nmse": 3.0, "fit": 3.0, "processor": "one"},
+]
+
+
+def write(path, content):
+    text = json.dumps(content) if path.suffix == ".json" else "\n".join(map(json.dumps, content))
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def metrics(*values):
+    return {"rows": {"outd": {"rmse": {"values": list(values)}}}}
+
+
+def line(case, **changes):
+    return LINES[case] | {"fit": 9.0, "processor": "other"} | changes
+
+
+@pytest.mark.parametrize(
+    ("small", "count", "equal", "largest"),
+    [
+        (metrics(1.0), 1, 1, 0.0),
+        (metrics(1.0, 2.5), 2, 1, 0.5),  # the committed scores have a standard deviation of 1
+        (metrics(-1.0, 2.5, 3.0), 3, 1, 2.0),
+        ([line(1)], 1, 1, 0.0),  # another time and processor are no difference
+        ([line(0), line(2, nmse=0.0)], 2, 1, 3.0),
+    ],
+)
+def test_scores_are_compared_with_those_of_the_same_case(tmp_path, small, count, equal, largest):
+    suffix, full = ("jsonl", LINES) if isinstance(small, list) else ("json", FULL)
+    compared = agreement(
+        write(tmp_path / f"small.{suffix}", small), write(tmp_path / f"full.{suffix}", full)
+    )
+    assert (compared.count, compared.equal) == (count, equal)
+    assert compared.largest == pytest.approx(largest)
+
+
+def test_files_of_different_studies_are_refused(tmp_path):
+    small = write(tmp_path / "small.json", {"rows": {"ind25": {"rmse": {"values": [1.0]}}}})
+    with pytest.raises(ValueError, match="no score in common"):
+        agreement(small, write(tmp_path / "full.json", FULL))
