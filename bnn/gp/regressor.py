@@ -25,7 +25,7 @@ from bnn._validation import (
     filled,
     warn_of_constant,
 )
-from bnn.gp.conditioning import NuggetWarning, resolved
+from bnn.gp.conditioning import NuggetWarning, check_joint, resolved
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
 from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_prior
 from bnn.gp.evidence.prescribed import MeanForm
@@ -348,12 +348,7 @@ class GPRegressor(PredictiveRegressor):
             ValueError: If the covariance would have more than 10,000 rows.
         """
         points = self.checked_inputs(X)
-        rows = len(points) * self.y_.shape[1]
-        if rows > MOST_ROWS:
-            needed = f"must be at most {MOST_ROWS}; predict has no such limit"
-            raise ValueError(
-                f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
-            )
+        check_joint(points, self.y_.shape[1])
         return self.posterior_.joint_moments(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:

@@ -33,18 +33,10 @@ class Unit(NamedTuple):
 
 
 def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
-    """Return the units of the open parameters of a kernel that follow from its formula.
+    """Return the units of the open parameters of a kernel of X that follow from its formula.
 
-    Args:
-        kernel: A kernel with open parameters.
-        X: Inputs of the kernel, (N, n_in).
-
-    Returns:
-        For each open parameter its unit. A parameter without effect on k is left out. The result is
-        empty if the formula is not defined near all data.
-
-    Raises:
-        ValueError: If k is not finite at the data, for the defaults of the open parameters.
+    A parameter without effect on k is left out. The result is empty if the formula is not defined
+    near all data. ValueError means that k is not finite at the data, for the defaults.
     """
     open_, set_ = _parameters(kernel)
     if not open_:

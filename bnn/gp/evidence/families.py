@@ -202,9 +202,8 @@ class FamilyDensity:
         self.open = slice(first, len(centre))
         levels = 0 if noise.basis is None else 1
         slopes = 0 if noise.basis is None else noise.basis.shape[1]
-        median, deviation = NOISE, NOISE_DEVIATION
-        if noise.small:
-            median, deviation = SMALL_NOISE, SMALL_DEVIATION
+        usual, small = (NOISE, NOISE_DEVIATION), (SMALL_NOISE, SMALL_DEVIATION)
+        median, deviation = small if noise.small else usual
         self.noise = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
@@ -364,15 +363,14 @@ class FamilyDensity:
             slopes[L] = -2.0 * np.sum(z * away, axis=0) * squared
             by_z += 2.0 * away * squared
         centred = z - 0.5
-        has_open = self.covariance is not None and bool(self.covariance.hyperpriors)
-        if self.family.trend or has_open:
+        if self.family.trend or self.covariance is not None:
             full = squareform(pairs)
             full[np.diag_indices(len(z))] = diagonal
         if self.family.trend:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
-        if self.covariance is not None and has_open:
+        if self.covariance is not None:
             pairs_of = self.covariance.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
             slopes[self.open] += self.covariance.mean_slopes(eta[self.open]) @ solved
