@@ -34,8 +34,8 @@ def ends(study: Study) -> str:
     rows = []
     for loading, row in study.ends().items():
         shares = [
-            f"{100 * row[f'median_{name}']:.2f}; {100 * row[f'largest_{name}']:.1f}"
-            for name in ("viscous", "snap")
+            f"{100 * row[f'median_{name}']:.{digits}f}; {100 * row[f'largest_{name}']:.{digits}f}"
+            for name, digits in (("viscous", 2), ("snap", 1))
         ]
         rows.append([loading.replace("_", " "), f"{row['fell']} of {row['rves']}", *shares])
     header = ["loading", "fell by 20 %", "viscous share [%]: median; largest", "snap share [%]"]
