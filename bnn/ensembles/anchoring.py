@@ -18,11 +18,10 @@ from bnn._validation import (
     check_outputs_vary,
     own_copy,
 )
-from bnn.ensembles.ensemble import PretrainedEnsemble
+from bnn.ensembles.ensemble import PretrainedEnsemble, noise_of_training
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-from bnn.gp.evidence.model import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
 from bnn.noise.models import DataNoise, counted_rows

@@ -27,10 +27,17 @@ from bnn._validation import (
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
-from bnn.gp.evidence.model import likely_noise, likely_prior
+from bnn.gp.evidence.model import estimated_model, likely_noise
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
-from bnn.noise.models import DataNoise, is_whole, noise_of_new, rounding_of
+from bnn.noise.models import (
+    DataNoise,
+    covariances_of_data,
+    is_whole,
+    noise_of_new,
+    rounding_of,
+    warn_of_excess,
+)
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor
@@ -38,6 +45,10 @@ from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same
 from safe_files.text import table
+
+# Prior standard deviation of an output that does not vary, relative to its value: as wide as its
+# bounds, because networks need that.
+WIDE = 0.5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -384,8 +395,10 @@ class PretrainedEnsemble(EnsembleRegressor):
         points = None if made_with is None else made_with["X"]
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
-        if self.prior is not None or prior is None:
-            prior = likely_prior(self.prior, noise, X, y, data_noise)
+        if self.prior is not None:
+            prior = self.prior
+        elif prior is None:
+            prior = estimated_model(X, y, noise, data_noise, constant_deviation=WIDE).prior
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
         estimated_from = data if self.prior is None else None
         self.pretrained_with_ = {"X": points, "ranges": ranges, "data": estimated_from}
@@ -447,3 +460,26 @@ def _range(values: Array) -> Array:
     """Return the low and high bound of each column of values (N, n), (n, 2)."""
     scaler = BoundsScaler.fit(values)
     return np.stack([scaler.low, scaler.high], axis=1)
+
+
+def noise_of_training(
+    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None
+) -> tuple[Covariance, Array]:
+    """Return the noise of ensemble members, and its covariances at the data.
+
+    Args:
+        noise: Given noise, its kind, or None.
+        X: (N, n_in).
+        y: (N, n_out).
+        data_noise: What is known of the noise of each datum, which the covariances include.
+
+    Returns:
+        Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
+    """
+    model = likely_noise(noise, X, y, data_noise)
+    sizes = X.shape[1], y.shape[1]
+    whole = is_whole(data_noise, model, y.shape[1])
+    member_noise = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
+    covariances = covariances_of_data(member_noise, X, data_noise)
+    warn_of_excess(covariances, y, stacklevel=7)
+    return member_noise, covariances

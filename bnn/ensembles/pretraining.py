@@ -31,7 +31,9 @@ from bnn.ensembles.conditioning import check_nugget
 from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.members import Networks, finite_members, perturbed_starts
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, WeightPrior
-from bnn.gp.process import GaussianProcessPrior, default_prior
+from bnn.gp.kernels import RBF
+from bnn.gp.means import LinearMean
+from bnn.gp.process import GaussianProcessPrior
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.priors.function_prior import FunctionalPrior
@@ -339,7 +341,10 @@ def _given_or_default(
         return prior
     # With output bounds "data" the prior has unit scale: its realisations determine the bounds.
     bounds = None if isinstance(scaling.outputs, str) else scaling.outputs
-    return default_prior(inputs, scaler_of("scaling.outputs", bounds, None, n_outputs))
+    outputs = scaler_of("scaling.outputs", bounds, None, n_outputs)
+    kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
+    mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
+    return GaussianProcessPrior(mean, kernels, len(kernels))
 
 
 def _points(

@@ -112,14 +112,11 @@ def leave_out(matrix: Array, missing: Ints) -> None:
 
 
 def factorised(matrix: Array, noise: Array) -> Array:
-    """Return the Cholesky factor of a covariance of data, which it overwrites.
-
-    Args:
-        matrix: Covariance, (n, n).
-        noise: Covariance of the noise in it, (..., n_out, n_out), for the error message.
+    """Return the Cholesky factor of a covariance of data (n, n), which it overwrites.
 
     Raises:
-        ValueError: If the covariance is not positive definite in double precision.
+        ValueError: If the covariance is not positive definite in double precision; the message has
+            the least noise in it.
     """
     try:
         return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
@@ -257,14 +254,7 @@ class ProcessPosterior(Short):
         return self._mean(X, (self._cross(X, [j]) for j in sorted(set(self.prior.alike))))
 
     def moments(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of the outputs at each point of a batch.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            Mean, (n, n_out), and covariance, (n, n_out, n_out).
-        """
+        """Return mean (n, n_out) and covariance (n, n_out, n_out) of the outputs at X (n, n_in)."""
         cross = self._cross(X)
         whitened = [self._whitened(cross, factor) for factor in self.factors]
         return self._mean(X, [cross]), self._at_points(X, whitened)

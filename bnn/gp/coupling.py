@@ -56,18 +56,10 @@ def combinations_of(
     y: Array,
     most: int,
 ) -> Combinations:
-    """Find the combinations of components that are probable given the data.
+    """Return the combinations of components that are probable given the data.
 
-    Args:
-        components: S components.
-        shares: Prior weights of the components, (S, n_out).
-        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
-        X: Training inputs, (N, n_in).
-        y: Training outputs, (N, n_out), NaN for missing outputs.
-        most: Most combinations to return.
-
-    Returns:
-        All combinations whose weight is not negligible, or `most` draws of them.
+    These are all whose weight is not negligible, or `most` draws of them. The components have the
+    prior weights `shares`, (S, n_out).
 
     Raises:
         ValueError: If the noise is too small for double precision.

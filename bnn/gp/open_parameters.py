@@ -131,39 +131,39 @@ def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel
     return _changed(kernel, set_fields)
 
 
-def slopes(kernel: sk.Kernel, filled: sk.Kernel, X: Array) -> Iterator[Array]:
+def slopes(kernel: sk.Kernel, values: Array, X: Array) -> Iterator[Array]:
     """Yield the derivatives of k(X, X) with respect to the logarithms of the open parameters.
 
     Args:
         kernel: A kernel with open parameters.
-        filled: The same kernel with values of these parameters, from `with_values`.
+        values: A value for each open parameter, in the order of `open_parameters`.
         X: (N, n_in).
 
     Yields:
-        ∂k/∂ log θ, (N, N), in the order of `open_parameters`.
+        ∂k/∂ log θ, (N, N), in this order.
     """
-    if filled is kernel:  # no parameter is open
+    parameters = open_parameters(kernel)
+    if not parameters:
         return
     if isinstance(kernel, sk.Sum | sk.Product):
-        pairs = [(kernel.k1, filled.k1), (kernel.k2, filled.k2)]
-        for (inner, filled_inner), (_, other) in (pairs, pairs[::-1]):
+        n = len(open_parameters(kernel.k1))
+        terms = [(kernel.k1, values[:n]), (kernel.k2, values[n:])]
+        for (inner, of_inner), other in (terms, terms[::-1]):
             factor: Array | float = 1.0
-            if isinstance(kernel, sk.Product) and inner is not filled_inner:
-                factor = other(X)
-            yield from (factor * slope for slope in slopes(inner, filled_inner, X))
+            if isinstance(kernel, sk.Product) and len(of_inner):
+                factor = with_values(*other)(X)
+            yield from (factor * slope for slope in slopes(inner, of_inner, X))
         return
     if isinstance(kernel, sk.Exponentiation):
-        factor = kernel.exponent * filled.kernel(X) ** (kernel.exponent - 1.0)
-        yield from (factor * slope for slope in slopes(kernel.kernel, filled.kernel, X))
+        power = with_values(kernel.kernel, values)(X) ** (kernel.exponent - 1.0)
+        factor = kernel.exponent * power
+        yield from (factor * slope for slope in slopes(kernel.kernel, values, X))
         return
-    parameters = open_parameters(kernel)
     if all(parameter.kernel is kernel for parameter in parameters):
-        for _, name, entry, _ in parameters:
-            value = getattr(filled, name)
-            slope = filled.parameter_gradient(X, name, entry)
-            yield (value if entry is None else value[entry]) * slope
+        filled = with_values(kernel, values)
+        for (_, name, entry, _), value in zip(parameters, values, strict=True):
+            yield value * filled.parameter_gradient(X, name, entry)
         return
-    values = np.array(_values(kernel, filled))
     for i in range(len(values)):  # a kernel that contains another one, such as Warped
         yield differences(partial(_moved, kernel, values, X, i)) / STEP
 
@@ -173,20 +173,6 @@ def _moved(kernel: sk.Kernel, values: Array, X: Array, i: int, steps: float) -> 
     moved = values.copy()
     moved[i] *= 1.0 + steps * STEP
     return np.asarray(with_values(kernel, moved)(X))
-
-
-def _values(kernel: sk.Kernel, filled: sk.Kernel) -> list[float]:
-    """Return the values of the open parameters of a kernel, in the order of `open_parameters`."""
-    filled_fields = fields_of(filled)
-    values = []
-    for name, inner in fields_of(kernel).items():
-        if isinstance(inner, sk.Kernel):
-            values += _values(inner, filled_fields[name])
-    for name in kernel.open_fields() if isinstance(kernel, Kernel) else ():
-        entries = np.atleast_1d(getattr(kernel, name))
-        pairs = zip(entries, np.ravel(filled_fields[name]), strict=True)
-        values += [value for entry, value in pairs if entry is None]
-    return values
 
 
 def fields_of(kernel: sk.Kernel) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.open_parameters import check_others, of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
-from bnn.scaling import BoundsScaler
 from safe_files.progress import counted
 
 MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
@@ -414,13 +413,6 @@ class GaussianProcessPrior(FunctionPrior):
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
-
-
-def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProcessPrior:
-    """Return the prior that is GaussianProcessPrior() once both bounds are scaled to [-1, 1]."""
-    kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
-    mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
-    return GaussianProcessPrior(mean, kernels, len(kernels))
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:

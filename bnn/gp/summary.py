@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
 from bnn.gp.kernel import Kernel
-from bnn.gp.mixture import TINY, MixturePrior
+from bnn.gp.mixture import TINY, MixturePrior, components_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
@@ -34,12 +34,11 @@ def prior_rows(
     """
     if not isinstance(prior, GaussianProcessPrior | MixturePrior):
         return []
-    components = [prior] if isinstance(prior, GaussianProcessPrior) else list(prior.components)
+    components = components_of(prior)
     n_out = prior.n_outputs
+    weights = np.ones((1, n_out))
     if isinstance(prior, MixturePrior):
         weights = np.asarray(prior.shares if shares is None else shares)
-    else:
-        weights = np.ones((1, n_out))
     sums: dict[tuple[str, int], Array] = {}
     for component_weights, component in zip(weights, components, strict=True):
         for j, kernel in enumerate(component.kernels):
@@ -80,7 +79,7 @@ def open_rows(
     """
     if open_prior is None:
         return []
-    components = prior.components if isinstance(prior, MixturePrior) else [prior]
+    components = components_of(prior)
     weights = np.ones((1, open_prior.n_outputs)) if shares is None else shares
     rows: dict[str, list[str]] = {}
     for j, template in enumerate(open_prior.kernels):

@@ -32,6 +32,7 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def forward(ctx: Any, X: Tensor, data: Array, kernels: list[_Seeing]) -> Tensor:
+        """Return the values, and keep the derivatives for `backward` if they fit in memory."""
         points = X.numpy()
         b, n, n_in = points.shape
         diagonal = len(data) + np.arange(n)
@@ -57,6 +58,7 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None]:
+        """Return the gradient with respect to X, from that with respect to the values."""
         (X,) = ctx.saved_tensors
         data, kernels = ctx.constants
         by_points = torch.zeros_like(X)

@@ -34,7 +34,7 @@ class GaussianRegulariser:
         self.factor = np.asarray(factor, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """See Regulariser."""
+        """Return the function that adds the gradient, see `Regulariser`."""
         whole = torch.as_tensor(self.precision, dtype=torch.float32, device=device)
         rows = [whole[s] for s in slices]
         subtract = LowRankRegulariser(self.factor).on(slices, device) if self.factor.size else None
@@ -62,7 +62,7 @@ class PowerRegulariser:
         self.beta = np.asarray(beta, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """See Regulariser."""
+        """Return the function that adds the gradient, see `Regulariser`."""
         alpha = torch.as_tensor(self.alpha, dtype=torch.float32, device=device)
         beta = torch.as_tensor(self.beta, dtype=torch.float32, device=device)
         smallest = torch.where(beta < 1.0, self.SMALLEST, 0.0)
@@ -88,7 +88,7 @@ class LowRankRegulariser:
         self.factor = np.asarray(factor, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """See Regulariser."""
+        """Return the function that adds the gradient, see `Regulariser`."""
         # The order of summation depends on the number of members. In float64 its rounding errors
         # are too small to change the float32 gradient.
         whole = torch.as_tensor(self.factor, dtype=torch.float64, device=device)

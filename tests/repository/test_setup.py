@@ -280,12 +280,13 @@ CASES = [
     *(("tiny", "1.0", *case) for case in FILES),
     *(("torch", *case) for case in TORCH_FILES),
 ]
-# Each starts pip: the function of an active environment is conda's, and one refusal is apt's own.
+# Each starts pip. An active environment is completed by the function for conda's.
+ROUTES = {"conda": CASES, "active": [CASES[0], CASES[1], CASES[3]], "apt": CASES}
 FAST = [("conda", case) for case in CASES[: len(FILES)]] + [("apt", CASES[1])]
 INSTALLED = [
     pytest.param(route, *case, marks=() if (route, case) in FAST else pytest.mark.slow)
-    for route in ("conda", "active", "apt")
-    for case in CASES
+    for route, cases in ROUTES.items()
+    for case in cases
 ]
 
 

@@ -77,11 +77,11 @@ def kernel_covariance(
         kernel, X, *scaling, float(y.var()), features=features, hyperpriors=hyperpriors
     )
     seen = X[:, features]
-    at_medians = covariance.kernel(np.array([hyperprior.median for hyperprior in hyperpriors]))
+    medians = np.array([hyperprior.median for hyperprior in hyperpriors])
+    at_medians = covariance.kernel(medians)
     check_finite(at_medians, at_medians(seen), seen, seen)
-    for parameter, slope in zip(
-        open_parameters(kernel), slopes(kernel, at_medians, seen), strict=True
-    ):
+    by_parameter = slopes(kernel, np.exp(medians), seen)
+    for parameter, slope in zip(open_parameters(kernel), by_parameter, strict=True):
         what = f"the derivative with respect to {parameter.name} of "
         check_finite(at_medians, slope, seen, seen, what)
     return covariance
@@ -113,10 +113,7 @@ def _has_amplitude(kernel: sk.Kernel, X: Array) -> bool:
 def warn_of_far(covariance: PrescribedCovariance, logs: Array, stacklevel: int) -> None:
     """Warn if the estimate of a parameter of a custom kernel is far from its median.
 
-    Args:
-        covariance: The covariance of an output.
-        logs: Logarithms of its open parameters, averaged over their posterior.
-        stacklevel: Of the warning.
+    `logs` are the logarithms of the open parameters, averaged over their posterior.
     """
     parameters = open_parameters(covariance.open_kernel)
     for parameter, hyperprior, value in zip(parameters, covariance.hyperpriors, logs, strict=True):
@@ -231,9 +228,10 @@ class _Scales:
 
     def _of_variance(self, median: float) -> Hyperprior:
         low, high = LIMITS["variance"]
-        middle = np.sqrt(self._spread) * np.sqrt(self._square)
         deviation = np.hypot(VARIANCE_DEVIATION, 0.5 * np.log(self._square / self._spread))
-        return _log_normal(median * middle, deviation, (low * self._spread, high * self._square))
+        return _log_normal(
+            median * self._middle, deviation, (low * self._spread, high * self._square)
+        )
 
 
 def _number(median: float) -> Hyperprior:

@@ -10,6 +10,7 @@ where log p(η) = -½ (η - c)ᵀ P (η - c) is the hyperprior of precision P, w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -111,12 +112,8 @@ def most_probable(
         ends = [search(start, steps) for start in starts]
     else:
         ends = [search(start, FIRST_STEPS) for start in starts]
-        ends.append(search(min(ends, key=_value).x, steps))
-    return np.asarray(min(ends, key=_value).x)
-
-
-def _value(result: OptimizeResult) -> float:
-    return float(result.fun)
+        ends.append(search(min(ends, key=attrgetter("fun")).x, steps))
+    return np.asarray(min(ends, key=attrgetter("fun")).x)
 
 
 def most_probable_of_many(
@@ -133,16 +130,10 @@ def most_probable_of_many(
 def further_starts(
     density: FamilyDensity, restarts: int, near: int, seed: int | None
 ) -> list[Array]:
-    """Return starts of searches: the median of the hyperprior, random starts, and nearer ones.
+    """Return 1 + restarts + near starts of searches: the median of the hyperprior, and draws.
 
-    Args:
-        density: log p(y, η).
-        restarts: Number of random starts, each the best of STARTS draws from the hyperprior.
-        near: Number of further starts: draws at NEARER times their distance to the median.
-        seed: Seed of the draws.
-
-    Returns:
-        1 + restarts + near starts, (m,) each.
+    Each restart is the best of STARTS draws from the hyperprior. The last starts are `near` draws
+    at NEARER times their distance to the median.
     """
     drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
     away = drawn * density.deviations
@@ -203,16 +194,7 @@ class Sample:
 def importance_sample(
     fit: FamilyFit, draws: int, seed: int | None, keep_roots: bool = False
 ) -> Sample:
-    """Draw from the posterior of the η of a family by importance sampling.
-
-    Args:
-        fit: The family.
-        draws: Number of draws.
-        seed: Seed of the draws.
-        keep_roots: Whether the factors of the covariances are kept.
-
-    Returns:
-        The draws.
+    """Return draws from the posterior of the η of a family, by importance sampling.
 
     Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
     the weights.
@@ -274,19 +256,12 @@ class Draws:
 def posterior_draws(
     fits: Sequence[FamilyFit], seed: int | None, places: Array | None = None
 ) -> Draws:
-    """Draw hyperparameters from the posteriors of several families, weighted by their evidence.
+    """Return draws from the posteriors of several families, weighted by their evidence.
 
     The evidence of a family is estimated from its draws if their effective number is at least
     RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
     families with many hyperparameters.
-
-    Args:
-        fits: The families.
-        seed: Seed of the draws.
-        places: Scaled places at which moments are computed, (m, n); None computes none.
-
-    Returns:
-        The draws.
+    Moments are computed at scaled places (m, n), if there are any.
     """
     draws: list[Draw] = []
     log_weights = []

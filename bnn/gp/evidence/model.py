@@ -46,7 +46,6 @@ from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import (
-    Covariance,
     HeteroscedasticNoise,
     Noise,
     StudentNoise,
@@ -60,13 +59,11 @@ from bnn.noise.models import (
     is_heavy_tailed,
     is_whole,
     kept_noise,
-    warn_of_excess,
     without_zeros,
 )
 from safe_files.progress import progress_bar, titled
 
 NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
-WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
 NOISE_RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 FORM = Family((RBF,))  # the family if a mean is given
 
@@ -419,38 +416,3 @@ def likely_noise(
     ).noise
     assert not isinstance(estimate, StudentNoise)
     return estimate
-
-
-def likely_prior(
-    prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, data_noise: DataNoise | None = None
-) -> Any:
-    """Return the given prior, or estimate an average over families under this noise for None.
-
-    The prior of an output that does not vary is as wide as its bounds, because networks need that.
-    """
-    if prior is not None:
-        return prior
-    return estimated_model(X, y, noise, data_noise, constant_deviation=WIDE).prior
-
-
-def noise_of_training(
-    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None
-) -> tuple[Covariance, Array]:
-    """Return the noise of ensemble members, and its covariances at the data.
-
-    Args:
-        noise: Given noise, its kind, or None.
-        X: (N, n_in).
-        y: (N, n_out).
-        data_noise: What is known of the noise of each datum, which the covariances include.
-
-    Returns:
-        Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
-    """
-    model = likely_noise(noise, X, y, data_noise)
-    sizes = X.shape[1], y.shape[1]
-    whole = is_whole(data_noise, model, y.shape[1])
-    member_noise = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
-    covariances = covariances_of_data(member_noise, X, data_noise)
-    warn_of_excess(covariances, y, stacklevel=7)
-    return member_noise, covariances

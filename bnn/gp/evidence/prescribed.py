@@ -188,7 +188,6 @@ class PrescribedCovariance:
     spread: float
     features: Sequence[int] | None = None
     hyperpriors: Sequence[Hyperprior] = ()
-    _latest: tuple[bytes, Any] = (b"", None)
 
     def thinned(self, rows: Ints) -> Self:
         """Return the covariance for some of the data."""
@@ -198,10 +197,7 @@ class PrescribedCovariance:
         """Return the kernel in the units of X and y, for logarithms of its open parameters."""
         if not self.hyperpriors:
             return self.open_kernel
-        key = logs.tobytes()
-        if self._latest[0] != key:  # kept, because a search needs values and slopes in turn
-            self._latest = key, with_values(self.open_kernel, np.exp(logs))
-        return self._latest[1]
+        return with_values(self.open_kernel, np.exp(logs))
 
     @cached_property
     def _without_open(self) -> Array:
@@ -218,8 +214,9 @@ class PrescribedCovariance:
 
     def slopes(self, logs: Array) -> Iterator[Array]:
         """Yield the derivatives of the covariance with respect to the logarithms, (N, N) each."""
-        for slope in slopes(self.open_kernel, self.kernel(logs), self._seen(self.X)):
-            yield slope / self.spread
+        if self.hyperpriors:
+            for slope in slopes(self.open_kernel, np.exp(logs), self._seen(self.X)):
+                yield slope / self.spread
 
     def at(self, places: Array, logs: Array) -> tuple[Array, Array]:
         """Return covariances with the data, (N, m), and variances, (m,), at m scaled places."""

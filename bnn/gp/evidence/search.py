@@ -86,11 +86,7 @@ class OutputSearch:
         self._basis = data.basis.values[:, data.inputs]
 
     def fit(self, step: Callable[[], object]) -> None:
-        """Fit the families under constant or known noise, then Gaussian noise.
-
-        Args:
-            step: Function that is called after each family, and after the noise.
-        """
+        """Fit families under constant or known noise, then the noise; call `step` after each."""
         self.fits = _likely(self._fit_families(step))
         self._fit_noise()
         step()

@@ -73,7 +73,11 @@ def _kernels(search: OutputSearch, n_in: int) -> list[sk.Kernel]:
     for density, eta in search.draws:
         kernel = density.kernel(eta, data.low, data.width, data.spread)
         if data.mean_given and not data.kernel_given:
-            kernel = _of_all_inputs(kernel, data.inputs, n_in, _bent_mean(density, eta, data))
+            lengthscale = np.full(n_in, np.inf)
+            lengthscale[data.inputs] = kernel.lengthscale
+            kernel = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
+            mean = _bent_mean(density, eta, data)
+            kernel = kernel if mean is None else kernel + mean
         kernels.append(kernel)
     return kernels
 
@@ -98,16 +102,6 @@ def _prescribed(density: FamilyDensity) -> PrescribedCovariance:
     """Return the prescribed covariance of a density, which exists if a mean is given."""
     assert density.covariance is not None
     return density.covariance
-
-
-def _of_all_inputs(
-    kernel: sk.Kernel, varying: Ints, n_inputs: int, kernel_of_mean: sk.Kernel | None
-) -> sk.Kernel:
-    """Extend a stationary kernel of some inputs to all inputs, and add the kernel of the mean."""
-    lengthscale = np.full(n_inputs, np.inf)
-    lengthscale[varying] = kernel.lengthscale
-    whole = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
-    return whole if kernel_of_mean is None else whole + kernel_of_mean
 
 
 def noise_of(searches: Sequence[OutputSearch], kind: str | None) -> Noise | StudentNoise:

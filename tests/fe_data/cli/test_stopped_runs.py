@@ -39,8 +39,13 @@ TENSION = "--loading=0.002,free,free"
 COMMANDS = {
     "compiled": (PAPER, 2000),
     "dolfinx": ([*PAPER, "--solver", "dolfinx"], 2000),
-    "material": (EPOXY, 300),
+    "material": ([*SMALL, "--material", "plastic.yaml"], 300),
 }
+MATERIAL = """
+phases:
+  matrix: {elasticity: {E_GPa: 3.5, nu: 0.35}, law: j2, parameters: {yield_stress: 60.0}}
+  fibres: {elasticity: {E_GPa: 70.0, nu: 0.2}}
+"""
 BELOW = 4  # increments, of 20
 
 
@@ -57,8 +62,10 @@ def run(folder, options, *further):
     "name",
     ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dolfinx", "material"))],
 )
-def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
+def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, monkeypatch, name):
     """They equal those of a path that ends below the limit load."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plastic.yaml").write_text(MATERIAL, encoding="utf-8")
     options, above = COMMANDS[name]
     code, stopped = run(tmp_path / "part", options, f"--loading=free:{above},free,free", "--xdmf")
     said = capsys.readouterr().err
