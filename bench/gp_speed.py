@@ -29,6 +29,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 import bnn
+from figures.markdown import table_lines
 
 N_INPUTS = 6
 WORKS = ("fit", "mean", "mean and deviation")
@@ -157,10 +158,9 @@ def main(sizes: Sequence[int], repeats: int, points: int) -> None:
     head = ["rows", "work", f"{Ours.name} [s]", *(f"/ {kind.name}" for kind in kinds[1:])]
     with threadpool_limits(limits=1):
         measured(Ours, 20, 0, np.zeros((2, N_INPUTS)))  # imports on first use
-        lines = [line for rows in sizes for line in rows_of_table(rows, repeats, points)]
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-    for line in [head, *lines]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
+        rows = (row for size in sizes for row in rows_of_table(size, repeats, points))
+        for line in table_lines(head, rows):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

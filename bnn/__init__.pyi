@@ -2,8 +2,8 @@ from . import export as export
 from . import interop as interop
 from . import noise as noise
 from . import paths as paths
-from ._incomplete_data import ConstantInputWarning as ConstantInputWarning
-from ._incomplete_data import ConstantOutputWarning as ConstantOutputWarning
+from ._validation import ConstantInputWarning as ConstantInputWarning
+from ._validation import ConstantOutputWarning as ConstantOutputWarning
 from .acquisition.campaign import Campaign as Campaign
 from .acquisition.choice import select_runs as select_runs
 from .components import PCARegressor as PCARegressor

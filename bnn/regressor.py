@@ -15,26 +15,24 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from bnn._incomplete_data import (
-    ConstantInputWarning,
-    check_present,
-    missing_outputs,
-    warn_of_rounding,
-    where_present,
-)
 from bnn._validation import (
     Array,
+    ConstantInputWarning,
     as_columns,
     as_finite,
     check_flags,
     check_kind,
+    check_present,
     check_ranges,
     check_real,
     check_resolved,
     filled,
+    missing_outputs,
     not_a_number,
     not_finite,
     varies,
+    warn_of_rounding,
+    where_present,
 )
 from bnn.noise import noise_gradient
 from bnn.noise.models import DataNoise, counted_rows, no_noise

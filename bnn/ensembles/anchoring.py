@@ -22,7 +22,7 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-from bnn.gp.evidence.estimates import noise_of_training
+from bnn.gp.evidence.model import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
 from bnn.noise.models import DataNoise, counted_rows

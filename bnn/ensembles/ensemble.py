@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._incomplete_data import warn_of_constant
 from bnn._settings import Settings
 from bnn._validation import (
     MOST_NETWORKS,
@@ -24,10 +23,11 @@ from bnn._validation import (
     filled,
     own_copy,
     varies,
+    warn_of_constant,
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
-from bnn.gp.evidence.estimates import likely_noise, likely_prior
+from bnn.gp.evidence.model import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
 from bnn.noise.models import DataNoise, is_whole, noise_of_new, rounding_of

@@ -29,8 +29,7 @@ from bnn.ensembles.conditioning import Conditioning, check_nugget, output_vector
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
-from bnn.gp.evidence.estimates import WIDE, noise_of_training
-from bnn.gp.evidence.model import estimated_model
+from bnn.gp.evidence.model import WIDE, estimated_model, noise_of_training
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample

@@ -22,7 +22,7 @@ from bnn._validation import (
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.ensembles.members import Members, Task, random_starts, train_to_data
-from bnn.gp.evidence.estimates import noise_of_training
+from bnn.gp.evidence.model import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
 from bnn.noise.models import DataNoise, counted_rows

@@ -9,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._validation import check_flags, check_integer
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, ensemble_tables
-from bnn.export.models import check_estimator, check_no_members
+from bnn.export.models import check_estimator, check_no_members, log_noise
 from bnn.export.names import check_identifier
-from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
 from bnn.export.tables import Table, filled, write_code
 from bnn.gp.regressor import GPRegressor

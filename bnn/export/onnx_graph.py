@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._validation import Array, check_flags
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
-from bnn.export.models import check_estimator, check_no_members
-from bnn.export.noise import log_noise
+from bnn.export.models import check_estimator, check_no_members, log_noise
 from bnn.export.onnx_process import Nodes, note_posterior
 from bnn.gp.regressor import GPRegressor
 from bnn.networks.activations import SLOPE

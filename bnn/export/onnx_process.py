@@ -14,7 +14,7 @@ from scipy.linalg import solve_triangular
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
-from bnn.export.noise import log_noise
+from bnn.export.models import log_noise
 from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
@@ -138,7 +138,6 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
     axes = posterior.axes
     cross: dict[int, tuple[Noted, Noted]] = {}
     columns, left = [], []
-    factors = posterior.factors()
     for c, j in enumerate(prior.alike):
         if j not in cross:
             seen = prior.active_dims_of(j, posterior.X.shape[1])
@@ -146,7 +145,7 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
             cross[j] = _kernel(prior.kernels[j], nodes, points, posterior.X[:, seen])
         k, k_xx = cross[j]
         columns.append(k @ posterior.solved[:, c : c + 1])
-        _, L, missing = factors[0 if posterior.coupled else c]
+        _, L, missing = posterior.factors[posterior.columns[0 if posterior.coupled else c]]
         inverse = solve_triangular(L, np.eye(len(L)), lower=True)
         inverse[:, missing] = 0.0
         rows = slice(c * N, (c + 1) * N) if posterior.coupled else slice(None)

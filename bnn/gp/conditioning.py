@@ -7,10 +7,9 @@ Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
@@ -31,7 +30,6 @@ CACHED = 2**18
 # largest entry.
 EIGENVALUE_ERROR = 4.0 * np.finfo(float).eps
 
-Source: TypeAlias = tuple[int, tuple[float, ...]]  # index of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each point, (n, n_out, n_out), and a
 # function that returns the columns of points with the indices (m,), for each block of the joint
 # covariance.
@@ -50,15 +48,7 @@ def log_diagonal(roots: Array) -> Array:
 
 
 def least_variance(n_data: int, variance: Array | float) -> Array:
-    """Return the least variance of noise with which the covariance of data can be factorised.
-
-    Args:
-        n_data: Number of data, N.
-        variance: Largest variance of the prior at the data.
-
-    Returns:
-        Variance of the nugget, EIGENVALUE_ERROR * N times the variance of the prior.
-    """
+    """Return the variance of the nugget for N data with this largest variance of the prior."""
     return np.asarray(EIGENVALUE_ERROR * n_data * variance)
 
 
@@ -78,38 +68,28 @@ def resolved(
         output whose noise has no correlations keeps its noise if its covariances can be factorised
         under all priors.
     """
-    if y is not None and np.isnan(y).any() and is_diagonal(noise):
-        return _resolved_apart(noise, priors, X, ~np.isnan(y))
-    least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
-    if is_diagonal(noise):
-        variances = np.einsum("...jj->...j", noise)
-        small = variances < least
-        for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
-            covariances = (prior.covariance(X, X, j) for prior in priors)
-            if all(_is_factorised(covariance, variances[..., j]) for covariance in covariances):
-                small[..., j] = False
-    else:
+    if not is_diagonal(noise):
+        variances = np.max([p.variances(X).max(axis=1) for p in priors], axis=0)
+        least = least_variance(len(X), variances)
         # The noise suffices if all eigenvalues of Σ_noise - diag(ℓ) are >= 0. The noise of outputs
         # may differ by orders of magnitude, so outputs are divided by it, which keeps the signs.
         scale = 1.0 / np.sqrt(np.einsum("...jj->...j", noise))
         relative = (noise - np.diag(least)) * scale[..., :, None] * scale[..., None, :]
         small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
-    nugget = np.where(small, least, 0.0)
-    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
-
-
-def _resolved_apart(
-    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, present: NDArray[np.bool_]
-) -> Array:
-    """Add a nugget to the noise of each output in its rows that are not missing, see `resolved`."""
-    total = noise * np.ones((len(X), 1, 1))
-    for j, rows in enumerate(present.T):
-        of_output = [p.variances(X[rows])[j].max() for p in priors]
-        least = least_variance(np.count_nonzero(rows), np.max(of_output))
-        variances = total[rows, j, j]
-        covariances = (p.covariance(X[rows], X[rows], j) for p in priors)
-        if np.any(variances < least) and not all(_is_factorised(c, variances) for c in covariances):
-            total[rows, j, j] += np.where(variances < least, least, 0.0)
+        nugget = np.where(small, least, 0.0)
+        return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+    missing = np.zeros((len(X), noise.shape[-1]), dtype=bool) if y is None else np.isnan(y)
+    constant = noise.ndim == 2 and not missing.any()
+    total = noise.copy() if constant else noise * np.ones((len(X), 1, 1))
+    for j, absent in enumerate(missing.T):
+        points = X[~absent]
+        least = least_variance(len(points), max(p.variances(points)[j].max() for p in priors))
+        place: Any = (j, j) if constant else (~absent, j, j)
+        variances = total[place]
+        small = variances < least
+        covariances = (p.covariance(points, points, j) for p in priors)
+        if small.any() and not all(_is_factorised(c, variances) for c in covariances):
+            total[place] += np.where(small, least, 0.0)
     return np.asarray(total)
 
 
@@ -150,6 +130,28 @@ def factorised(matrix: Array, noise: Array) -> Array:
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
+def check_joint(X: Array, n_outputs: int) -> None:
+    """Raise ValueError if the joint covariance of outputs at the points X has too many rows."""
+    size = len(X) * n_outputs
+    if size > MOST_ROWS:
+        rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
+        raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+
+
+class Factor(NamedTuple):
+    """The factorised covariance of the data of columns of f U, or of all of them if coupled.
+
+    Attributes:
+        output: Index of the output whose kernel it has.
+        root: L of K + σ²I = L Lᵀ.
+        missing: Rows of L that belong to missing data.
+    """
+
+    output: int
+    root: Array
+    missing: Ints
+
+
 class ProcessPosterior(Short):
     """A Gaussian process prior given data, which factorises N x N matrices if possible.
 
@@ -171,6 +173,8 @@ class ProcessPosterior(Short):
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         axes: U, (n_out, n_out).
         coupled: Whether the outputs are coupled.
+        factors: The different factors.
+        columns: Index of the factor of each column of f U, or one index if the outputs are coupled.
         solved: α = (K + σ²I)⁻¹ v of each column v of (y - m) U, (N, n_out).
         log_evidences: log p(v) of each column v of (y - m) U; a single one if coupled.
     """
@@ -193,73 +197,48 @@ class ProcessPosterior(Short):
             # Σ_noise = U diag(σ²) Uᵀ
             variances, self.axes = np.linalg.eigh(self.noise)
         # Columns of (y - m) U; one column if the outputs are coupled.
-        columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
+        vectors = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
         if self._present is not None:
             # An infinite variance marks a missing output.
             by_datum = variances.reshape(len(variances), -1) * np.ones(len(X))
             variances = np.where(present.T, by_datum, np.inf)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
-        self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
-        self._different = list(dict.fromkeys(self._sources))
-        different = counted(self._different, "conditioning", "output")
-        self._factors = [self._root(*source) for source in different]
-        roots = [self._roots[source] for source in self._sources]
+        sources = list(zip(alike, keys, strict=True))[: len(vectors)]
+        different = list(dict.fromkeys(sources))
+        with_bar = counted(different, "conditioning", "output")
+        self.factors = [self._factor(*source) for source in with_bar]
+        self.columns = [different.index(source) for source in sources]
+        roots = [self.factors[k].root for k in self.columns]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
-        solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
+        solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, vectors, strict=True)])
         self.solved = solved.reshape(residual.shape[::-1]).T
         # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
         log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
-        quadratic = np.sum(columns * solved, axis=1)
+        quadratic = np.sum(vectors * solved, axis=1)
         counts = present.sum() if self.coupled else present.sum(axis=0)
         constant = counts * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
 
-    @property
-    def _roots(self) -> dict[Source, Array]:
-        """The Cholesky factor of each source."""
-        # Not an attribute, because files of other packages accept no tuples as keys.
-        return dict(zip(self._different, self._factors, strict=True))
-
-    def _root(self, output: int, variances: tuple[float, ...]) -> Array:
-        """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""
+    def _factor(self, output: int, variances: tuple[float, ...]) -> Factor:
+        """Return the factor for one variance σ², or one for each datum, infinite if missing."""
+        missing = np.zeros(0, dtype=int)
         if self.coupled:
             # L Lᵀ = blockdiag(K_1, .., K_n_out) + noise of all outputs of all data
-            noise = noise_blocks(self.noise, len(self.X), 1)[0]
-            prior = self._prior_covariance(self.X, self.X, 0)
-            return self._cholesky(prior + noise, self._missing())
-        # K is computed in parts, in the memory that L overwrites.
-        matrix = np.empty((len(self.X), len(self.X)), order="F")
-        parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
-        for columns in counted(parts, "covariance of the data", "part"):
-            matrix[:, columns] = self.prior.covariance(self.X, self.X[columns], output)
-        matrix[np.diag_indices(len(self.X))] += variances
-        return self._cholesky(matrix, self._missing(variances))
-
-    def factors(self) -> list[tuple[int, Array, Ints]]:
-        """Return the factorised covariance of the data for each column of f U, or one if coupled.
-
-        Returns:
-            For each column the index of the output whose kernel it has, L, and the rows of L that
-            belong to missing data.
-        """
-        return [(s[0], self._roots[s], self._missing(s[1])) for s in self._sources]
-
-    def _missing(self, variances: tuple[float, ...] = ()) -> Ints:
-        """Return the rows of L of missing data: for all outputs if coupled, else for one output.
-
-        Args:
-            variances: Variances of the noise of that output at the data, infinite if missing.
-        """
-        if self._present is None:
-            return np.zeros(0, dtype=int)
-        if self.coupled:
-            return np.flatnonzero(~self._present.T)
-        return np.flatnonzero(np.isinf(variances))
-
-    def _cholesky(self, matrix: Array, missing: Ints) -> Array:
-        """Return the Cholesky factor of the covariance of the data, which it overwrites."""
+            matrix = self._prior_covariance(self.X, self.X, 0)
+            matrix = matrix + noise_blocks(self.noise, len(self.X), 1)[0]
+            if self._present is not None:
+                missing = np.flatnonzero(~self._present.T)
+        else:
+            # K is computed in parts, in the memory that L overwrites.
+            matrix = np.empty((len(self.X), len(self.X)), order="F")
+            parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
+            for columns in counted(parts, "covariance of the data", "part"):
+                matrix[:, columns] = self.prior.covariance(self.X, self.X[columns], output)
+            matrix[np.diag_indices(len(self.X))] += variances
+            if self._present is not None:
+                missing = np.flatnonzero(np.isinf(variances))
         leave_out(matrix, missing)
-        return factorised(matrix, self.noise)
+        return Factor(output, factorised(matrix, self.noise), missing)
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the prior covariance of a column of f U, or of all outputs if they are coupled."""
@@ -287,16 +266,11 @@ class ProcessPosterior(Short):
             Mean, (n, n_out), and covariance, (n, n_out, n_out).
         """
         cross = self._cross(X)
-        whitened = {source: self._whitened(cross, source) for source in self._roots}
+        whitened = [self._whitened(cross, factor) for factor in self.factors]
         return self._mean(X, [cross]), self._at_points(X, whitened)
 
     def _cross(self, X: Array, outputs: Iterable[int] | None = None) -> dict[int, Array]:
-        """Return k(X, X_train), (n, N), of each different kernel, by the first output with it.
-
-        Args:
-            X: (n, n_in).
-            outputs: These first outputs; None takes all.
-        """
+        """Return k(X, X_train), (n, N), of each kernel, by the first output with it, or of some."""
         chosen = sorted(set(self.prior.alike)) if outputs is None else outputs
         return {j: self.prior.covariance(X, self.X, j) for j in chosen}
 
@@ -314,50 +288,45 @@ class ProcessPosterior(Short):
         """Return (K + σ²I)⁻¹ k(X_train, X), (N, n), at X (n, n_in), for each column of f U."""
         N = len(self.X)
         n = len(X)
-        weights = {}
+        weights = []
         cross = self._cross(X)
-        for source, root in self._roots.items():
+        for factor in self.factors:
             # L⁻ᵀ W, with W = L⁻¹ k(X_train, X)
-            W = self._whitened(cross, source)
-            weights[source] = solve_triangular(root, W, lower=True, trans=1, check_finite=False)
+            W = self._whitened(cross, factor)
+            solved = solve_triangular(factor.root, W, lower=True, trans=1, check_finite=False)
+            weights.append(solved)
         if not self.coupled:
-            return [weights[source] for source in self._sources]
-        joint = weights[self._sources[0]]
+            return [weights[k] for k in self.columns]
         columns = range(len(self.axes))
-        return [joint[c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
+        return [weights[0][c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
 
     def between(self, A: Array, B: Array) -> Array:
         """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""
         n, m = len(A), len(B)
         at_A, at_B = self._cross(A), self._cross(B)
-        covariances = {}
-        for source in self._roots:
+        covariances = []
+        for factor in self.factors:
             # S(A, B) = k(A, B) - W(A)ᵀ W(B)
-            covariances[source] = self._prior_covariance(A, B, source[0])
-            covariances[source] -= self._whitened(at_A, source).T @ self._whitened(at_B, source)
-        blocks = np.stack([covariances[source] for source in self._sources])
+            covariances.append(self._prior_covariance(A, B, factor.output))
+            covariances[-1] -= self._whitened(at_A, factor).T @ self._whitened(at_B, factor)
+        blocks = np.stack([covariances[k] for k in self.columns])
         if self.coupled:
             return np.stack([blocks[0, j * n :][:n, j * m :][:, :m] for j in range(len(self.axes))])
         # Cov(f_j(a), f_j(b)) = Σ_c U_jc² S_c(a, b)
         return np.asarray(np.einsum("jc,cil->jil", self.axes**2, blocks))
 
-    def _whitened_alone(self, X: Array, source: Source) -> Array:
-        """Return `_whitened` for many points, with only the covariances of one source in memory."""
-        return self._whitened(self._cross(X, None if self.coupled else [source[0]]), source)
+    def _whitened_alone(self, X: Array, factor: Factor) -> Array:
+        """Return `_whitened` for many points, with only the covariances of one factor in memory."""
+        return self._whitened(self._cross(X, None if self.coupled else [factor.output]), factor)
 
-    def _whitened(self, cross: dict[int, Array], source: Source) -> Array:
-        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n).
-
-        Args:
-            cross: k(X, X_train), see `_cross`.
-            source: Index of a kernel, and variances of the noise.
-        """
-        root = self._roots[source]
+    def _whitened(self, cross: dict[int, Array], factor: Factor) -> Array:
+        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n)."""
+        root = factor.root
         if not self.coupled:
-            right = cross[source[0]].T
-            if self._present is not None:
+            right = cross[factor.output].T
+            if factor.missing.size:
                 right = right.copy()
-                right[self._missing(source[1])] = 0.0
+                right[factor.missing] = 0.0
             return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
         N = len(self.X)
         n = len(cross[0])
@@ -374,25 +343,25 @@ class ProcessPosterior(Short):
             )
         return W
 
-    def _at_points(self, X: Array, whitened: dict[Source, Array]) -> Array:
+    def _at_points(self, X: Array, whitened: Sequence[Array]) -> Array:
         """Return the covariance between the outputs at each point, (n, n_out, n_out)."""
         variances = self.prior.variances(X)
         n_out = len(self.axes)
-        values = [whitened[source] for source in self._sources]
         if self.coupled:
             # Cov f(x) = diag k_j(x, x) - W(x)ᵀ W(x)
-            parts = values[0].reshape(-1, n_out, len(X))
+            parts = whitened[0].reshape(-1, n_out, len(X))
             explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
             return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
         # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ. At data with almost no noise the difference
         # consists of rounding errors, which may be negative.
-        left = variances - [np.einsum("an,an->n", W, W) for W in values]
+        squares = [np.einsum("an,an->n", W, W) for W in (whitened[k] for k in self.columns)]
+        left = variances - squares
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X))
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        return self.mean(X), self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from the covariances of the columns of f U."""
@@ -407,29 +376,26 @@ class ProcessPosterior(Short):
         n_out = len(self.axes)
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
-        sources = counted(list(self._roots), "covariances", "output")
-        whitened = {source: self._whitened_alone(X, source) for source in sources}
+        factors = counted(self.factors, "covariances", "output")
+        whitened = [self._whitened_alone(X, factor) for factor in factors]
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
             """Return the columns of X[rows], in a block per output if outputs are independent."""
             columns = np.add.outer(starts, rows).ravel()
-            by_source = {}
-            for source, values in whitened.items():
+            covariances = []
+            for factor, W in zip(self.factors, whitened, strict=True):
                 # S(X, rows) = k(X, rows) - Wᵀ W(rows)
-                by_source[source] = self._prior_covariance(X, X[rows], source[0])
-                by_source[source] -= values.T @ values[:, columns]
-            blocks = np.stack([by_source[source] for source in self._sources])
+                covariances.append(self._prior_covariance(X, X[rows], factor.output))
+                covariances[-1] -= W.T @ W[:, columns]
+            blocks = np.stack([covariances[k] for k in self.columns])
             return blocks if self._diagonal else self._of_outputs(blocks)[None]
 
         return self.mean(X), self._at_points(X, whitened), at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X (n, n_in), (n_samples, n, n_out); ValueError for too many points."""
-        size = len(X) * (len(self.axes) if self.coupled else 1)
-        if size > MOST_ROWS:
-            rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
-            raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+        check_joint(X, len(self.axes) if self.coupled else 1)
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
         blocks = counted(list(self._reduced(X)), "realisations", "output")
@@ -471,9 +437,9 @@ class ProcessPosterior(Short):
 
     def _reduced(self, X: Array) -> Array:
         """Return the posterior covariance of each column of f U, or one for all if coupled."""
-        blocks = {}
-        for source in counted(list(self._roots), "joint covariance", "output"):
+        blocks = []
+        for factor in counted(self.factors, "joint covariance", "output"):
             # S = K - Wᵀ W
-            W = self._whitened_alone(X, source)
-            blocks[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
-        return np.stack([blocks[source] for source in self._sources])
+            W = self._whitened_alone(X, factor)
+            blocks.append(self._prior_covariance(X, X, factor.output) - W.T @ W)
+        return np.stack([blocks[k] for k in self.columns])

@@ -94,19 +94,9 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
 
 
 def _prior_gradient(prior: GaussianProcessPrior, output: int, A: Array, B: Array) -> Array:
-    """Return the gradient of the kernel of an output with respect to its first point.
+    """Return ∂k_j(a, b)/∂a of output j, (..., n_in), at points (..., n_in) that broadcast.
 
-    Args:
-        prior: The prior.
-        output: j, the index of the output.
-        A: Points, (..., n_in).
-        B: Points, (..., n_in), broadcastable against A.
-
-    Returns:
-        ∂k_j(a, b)/∂a, (..., n_in), zero for inputs that the kernel does not use.
-
-    Raises:
-        ValueError: If the gradient is not finite.
+    It is zero for inputs that the kernel does not use; ValueError if it is not finite.
     """
     kernel = prior.kernels[output]
     n_in = A.shape[-1]

@@ -99,15 +99,9 @@ def representatives(
 
 
 def _misfits(moments: Array, weights: Array, groups: Ints) -> Array:
-    """Return the misfit of moments and groups of each setting to the averages, in main directions.
+    """Return the misfit of moments and groups of each setting to the averages, (r, S).
 
-    Args:
-        moments: Means and variances of f at n places under each setting, (S, 2 n).
-        weights: Weights of the settings, (S,), which sum to 1.
-        groups: Group of each setting, (S,).
-
-    Returns:
-        (r, S), whose averages over the settings are zero.
+    The misfits, in r main directions, have averages of zero over settings with these weights (S,).
     """
     means, variances = np.split(moments, 2, axis=1)
     away = means - weights @ means

@@ -27,6 +27,7 @@ from safe_files.text import Short
 # Values k(a, b) of a kernel, and ∂k/∂a.
 Gradient: TypeAlias = tuple[Array, Array]
 Open: TypeAlias = Any  # None, for a number that a fit estimates
+Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
 
 LEAST_LENGTH = 1.0 / LARGEST  # least length scale or period
 FARTHEST = 1e75  # larger distances are reduced to it, so that their fourth powers are finite
@@ -288,20 +289,30 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         Returns:
             ∂k/∂θ, (n, n).
         """
-        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        values = np.array(parameters[name], dtype=float)
-        step = STEP * float(values if entry is None else values[entry])
+        value = getattr(self, name) if entry is None else getattr(self, name)[entry]
+        step = STEP * float(value)
 
         def at(steps: float) -> Array:
-            moved = values.copy()
-            moved[() if entry is None else entry] += steps * step
-            return type(self)(**parameters | {name: comparable(moved)})(X)  # type: ignore[return-value]
+            return np.asarray(with_parameters(self, {(name, entry): value + steps * step})(X))
 
         return differences(at) / step
 
     @abstractmethod
     def _evaluate(self, A: Array, B: Array) -> Array:
         """Return k(A, B), (n, m), at points that have been checked."""
+
+
+def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
+    """Return a kernel whose open parameters, or others, have values."""
+    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
+    for (name, entry), value in values.items():
+        if entry is None:
+            changed[name] = float(value)
+        else:
+            entries = list(changed[name])
+            entries[entry] = float(value)
+            changed[name] = comparable(entries)
+    return type(kernel)(**changed)
 
 
 @dataclass(repr=False)

@@ -177,6 +177,14 @@ class MixturePosterior(Short):
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        size = len(prior.components)
+        # Twice the memory that a search allows, so that its mixture can be fitted to more data.
+        most = most_components(size, len(X), prior.n_outputs, room=2.0)
+        if size > most:
+            data = f"{len(X)} data of {prior.n_outputs} output(s)"
+            needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
+            what = f"a mixture of {size} components for {data}"
+            raise ValueError(f"prior: {what}: {needed}; use fewer components or data")
         self.independent = is_diagonal(noise)
         self.effective = np.inf
         if not self.independent:
@@ -228,14 +236,7 @@ class MixturePosterior(Short):
         return np.asarray(np.sum([w * posterior.mean(X) for w, posterior in pairs], axis=0))
 
     def moments(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of the outputs at each point of a batch.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            Mean, (n, n_out), and covariance, (n, n_out, n_out).
-        """
+        """Return mean (n, n_out) and covariance (n, n_out, n_out) at X, see `ProcessPosterior`."""
         moments = [posterior.moments(X) for posterior in self._counted("predictions")]
         # E f = Σ_s w_s m_s
         mean = np.sum([w * m for w, (m, _) in zip(self.weights, moments, strict=True)], axis=0)
@@ -261,9 +262,10 @@ class MixturePosterior(Short):
             total = total + weights[:, None, None] * covariance
         return total
 
-    def joint_covariance(self, X: Array) -> Array:
-        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
+    def joint_moments(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, (n, n_out), and the covariance at all points, (n_out n, n_out n)."""
+        mean, _, columns = self.joint_columns(X)
+        return mean, block_diag(*columns(np.arange(len(X))))
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare the joint covariance at X, some of whose columns are computed at a time."""
@@ -297,17 +299,9 @@ class MixturePosterior(Short):
         return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw functions at X, (n_samples, n, n_out), with a draw of the component for each output.
+        """Return functions at X, (n_samples, n, n_out), with a component drawn for each output.
 
         If the outputs are coupled, one combination of components is drawn for all of them.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of functions.
-            rng: Generator of the draws.
-
-        Returns:
-            The functions.
         """
         shares = self.weights if self.independent else self.weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)

@@ -37,14 +37,7 @@ class OpenParameter(NamedTuple):
 
 
 def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
-    """Return the open parameters of a kernel and of the kernels that it is composed of.
-
-    Args:
-        kernel: Any kernel.
-
-    Returns:
-        The parameters, in the order in which `with_values` takes their values.
-    """
+    """Return the open parameters of a kernel and its parts, in the order of `with_values`."""
     parameters = []
     for inner in fields_of(kernel).values():
         if isinstance(inner, sk.Kernel):
@@ -61,9 +54,6 @@ def check_others(kernel: sk.Kernel) -> None:
     """Check that parameters that cannot be open are not None.
 
     These are parameters of scikit-learn kernels, and of custom kernels that are no dataclasses.
-
-    Args:
-        kernel: Any kernel.
 
     Raises:
         ValueError: If such a parameter, or an entry of it, is None.
@@ -125,15 +115,7 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
 
 
 def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel:
-    """Return a kernel whose open parameters have values.
-
-    Args:
-        kernel: Any kernel.
-        values: A value for each open parameter, in the order of `open_parameters`.
-
-    Returns:
-        The kernel, without open parameters.
-    """
+    """Return a kernel whose open parameters have values, in the order of `open_parameters`."""
     left = iter(values)
 
     def set_fields(inner: Kernel) -> dict[str, Any]:

@@ -299,15 +299,7 @@ class GaussianProcessPrior(FunctionPrior):
         return np.stack(variances)
 
     def covariances(self, A: Array, B: Array) -> Array:
-        """Evaluate the kernels of all outputs.
-
-        Args:
-            A: (n, n_in).
-            B: (m, n_in).
-
-        Returns:
-            k(A, B) of each output, (n_out, n, m).
-        """
+        """Return k(A, B) of each output, (n_out, n, m), at points A (n, n_in) and B (m, n_in)."""
         return np.stack([self.covariance(A, B, j) for j in range(self.n_outputs)])
 
     def mean_values(self, X: Array, rng: np.random.Generator | None = None) -> Array:

@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._incomplete_data import warn_of_constant
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -24,18 +23,16 @@ from bnn._validation import (
     check_kind,
     check_option,
     filled,
+    warn_of_constant,
 )
-from bnn.gp.conditioning import NuggetWarning, resolved
-from bnn.gp.evidence.estimates import noise_beside_prior
+from bnn.gp.conditioning import NuggetWarning, check_joint, resolved
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
-from bnn.gp.evidence.model import NOISE_KINDS, estimated_model
+from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_prior
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
-from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import (
     MixturePosterior,
-    MixturePrior,
     Prior,
     components_of,
     conditioned,
@@ -222,8 +219,12 @@ class GPRegressor(PredictiveRegressor):
         noise = kept_noise(noise, X.shape[1], n_outputs)
         covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
-            so_far = self._factors_of_last_fit(X, y) if keep_prior else factors
-            noise, factors = _tails(prior, noise, X, y, so_far)
+            if keep_prior:
+                factors = self._factors_of_last_fit(X, y)
+            if factors is None or np.isnan(factors).any():
+                title = "precision factors"
+                df, factors = factors_of(prior, noise, X, y, title=title, fixed=factors)
+                noise = replace(noise, df=df)
         else:
             warn_of_excess(covariances, y, stacklevel=5)
         factors = np.ones(len(X)) if factors is None else factors
@@ -285,7 +286,6 @@ class GPRegressor(PredictiveRegressor):
         `covariances` are those of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
         StudentNoise they are scaled by `factors`, the E λ_i.
         """
-        _check_matrices(prior, len(X))
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
@@ -348,13 +348,8 @@ class GPRegressor(PredictiveRegressor):
             ValueError: If the covariance would have more than 10,000 rows.
         """
         points = self.checked_inputs(X)
-        rows = len(points) * self.y_.shape[1]
-        if rows > MOST_ROWS:
-            needed = f"must be at most {MOST_ROWS}; predict has no such limit"
-            raise ValueError(
-                f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
-            )
-        return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
+        check_joint(points, self.y_.shape[1])
+        return self.posterior_.joint_moments(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
         posterior = self.posterior_
@@ -488,20 +483,6 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
     return f"{rows}: they differ by noise, give its size, or noise=None to estimate it"
 
 
-def _tails(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, fixed: Array | None
-) -> tuple[StudentNoise, Array]:
-    """Return the noise with a number for ν, and E λ_i, (N,).
-
-    `fixed` has the E λ_i that stay as they are, and NaN for those to be estimated; None estimates
-    all.
-    """
-    if fixed is not None and not np.isnan(fixed).any():
-        return noise, fixed
-    tails = factors_of(prior, noise, X, y, title="precision factors", fixed=fixed)
-    return replace(noise, df=tails.freedom), tails.factors
-
-
 def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
@@ -516,14 +497,3 @@ def _check_rows(name: str, X: Array) -> None:
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}; {see('slow-fits')}")
-
-
-def _check_matrices(prior: Prior, n_data: int) -> None:
-    """Raise ValueError if the covariance matrices of a mixture would take too much memory."""
-    size = len(prior.components) if isinstance(prior, MixturePrior) else 1
-    # Twice the memory that a search allows, so that its mixture can be fitted to more data.
-    most = most_components(size, n_data, prior.n_outputs, room=2.0)
-    if size > most:
-        what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
-        needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
-        raise ValueError(f"prior: {what}: {needed}; use fewer components or data")

@@ -8,14 +8,12 @@ So Σ_i a_i ∂k/∂ log θ_i = 2 k. If the unit of x changes, k stays the same,
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from bnn._validation import Array, varies
-from bnn.gp.kernel import STEP, Kernel, check_finite, comparable, differences
-
-Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
+from bnn.gp.kernel import STEP, Kernel, Place, check_finite, differences, with_parameters
 
 MOST_POINTS = 5  # most data from which the points of the equations are made
 NEARER = (1.0, 0.3, 0.1, 0.03)  # distances of these points, relative to the distances of data
@@ -35,18 +33,10 @@ class Unit(NamedTuple):
 
 
 def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
-    """Return the units of the open parameters of a kernel that follow from its formula.
+    """Return the units of the open parameters of a kernel of X that follow from its formula.
 
-    Args:
-        kernel: A kernel with open parameters.
-        X: Inputs of the kernel, (N, n_in).
-
-    Returns:
-        For each open parameter its unit. A parameter without effect on k is left out. The result is
-        empty if the formula is not defined near all data.
-
-    Raises:
-        ValueError: If k is not finite at the data, for the defaults of the open parameters.
+    A parameter without effect on k is left out. The result is empty if the formula is not defined
+    near all data. ValueError means that k is not finite at the data, for the defaults.
     """
     open_, set_ = _parameters(kernel)
     if not open_:
@@ -63,19 +53,6 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
         if all(place in units and units[place].inputs is not None for place in open_):
             break
     return units
-
-
-def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:
-    """Return a kernel whose open parameters, or others, have values."""
-    changed: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
-    for (name, entry), value in values.items():
-        if entry is None:
-            changed[name] = float(value)
-        else:
-            entries = list(changed[name])
-            entries[entry] = float(value)
-            changed[name] = comparable(entries)
-    return type(kernel)(**changed)
 
 
 def default_of(kernel: Kernel, name: str, entry: int | None = None) -> float:

@@ -96,7 +96,6 @@ class Warped(Kernel):
 
     def coordinates(self, X: Array) -> Array:
         """Return z(x), (n, n_in), the warped and mixed inputs; ValueError for another n_in."""
-        X = seen_points("X", X)
         if X.shape[1] != len(self.low):
             raise ValueError(f"X has {X.shape[1]} inputs: must be {len(self.low)}")
         return self.turned(self.bent(X)[0])
@@ -133,7 +132,7 @@ class Warped(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x), (n,), at the points X (n, n_in)."""
-        return np.asarray(self.kernel.diag(self.coordinates(X)))
+        return np.asarray(self.kernel.diag(self.coordinates(seen_points("X", X))))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
         """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""

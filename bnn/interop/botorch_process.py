@@ -102,14 +102,11 @@ class _Processes:
         ]
         for kernel, seen in self.kernels:  # raises an error if there is no gradient
             kernel_gradient(kernel, first.X[:1, seen], first.X[:1, seen])
-        # The different Cholesky factors, and the number of the factor of each column.
-        self.columns = _columns(first)
-        factors = [p.factors() for p in posteriors]
+        self.columns = first.columns
         self.factors = []
-        for number in sorted(set(self.columns)):
-            c = self.columns.index(number)
-            roots = torch.stack([double(of_process[c][1]) for of_process in factors])
-            self.factors.append((factors[0][c][0], roots, factors[0][c][2]))
+        for factor, *others in zip(*(p.factors for p in posteriors), strict=True):
+            roots = torch.stack([double(one.root) for one in (factor, *others)])
+            self.factors.append((factor.output, roots, factor.missing))
 
     def moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return means (S, b, n, n_out) and covariances (S, b, n n_out, n n_out) at X."""
@@ -134,12 +131,6 @@ class _Processes:
             # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
             joint = torch.einsum("sjkc,scbil->sbijlk", self.pairs, blocks)
         return mean, joint.reshape(S, b, n * n_out, n * n_out)
-
-
-def _columns(posterior: ProcessPosterior) -> list[int]:
-    """Return the number of the factor of each column of f U, or one number if they are coupled."""
-    roots = [id(root) for _, root, _ in posterior.factors()]
-    return [list(dict.fromkeys(roots)).index(root) for root in roots]
 
 
 def _explained(roots: Tensor, cross: Tensor, missing: Ints) -> Tensor:
@@ -174,7 +165,7 @@ class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignor
         # Processes with the same structure are computed together.
         groups: dict[Any, list[int]] = {}
         for number, p in enumerate(posteriors):
-            key = p.coupled, tuple(p.prior.alike), tuple(_columns(p))
+            key = p.coupled, tuple(p.prior.alike), tuple(p.columns)
             groups.setdefault(key, []).append(number)
         self.processes = [_Processes([posteriors[i] for i in group]) for group in groups.values()]
         # The outputs of a mixture are independent unless their noise is correlated.

@@ -432,9 +432,8 @@ def curves(
         Path,
         File(
             metavar="FILE",
-            help=".csv, or .parquet, which needs pandas with pyarrow. Columns are mean strain, "
-            "stress and plastic strain as tensor components, the yielded share of the RVE, and "
-            "measures of damage if it can break",
+            help="a .csv file. Columns are mean strain, stress and plastic strain as tensor "
+            "components, the yielded share of the RVE, and measures of damage if it can break",
         ),
     ],
 ) -> int:

@@ -17,7 +17,6 @@ from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
 from fe_data.dataset.worker import DIED, UNEXPECTED
-from fe_data.errors import FitError
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.schema import (
     INPUT_NAMES,
@@ -93,9 +92,8 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
     # The cause of an unexpected error may be the machine and not the sample.
     if any(reason.startswith(UNEXPECTED) for reason in reasons):
         return False
-    # The same is true for dead workers. Only records of older versions have a FitError; a new
-    # record of such a sample has its other outputs.
-    again = any(reason.startswith((DIED, FitError.__name__)) for reason in reasons)
+    # The same is true for dead workers.
+    again = any(reason.startswith(DIED) for reason in reasons)
     return header["status"] != "failed" or not (retry_failed or again)
 
 

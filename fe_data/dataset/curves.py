@@ -1,8 +1,5 @@
 """Averaged curves of the samples of a table, from their records or from a shipped file."""
 
-import errno
-import importlib
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from fe_data.loading import ALL_AXES
 from fe_data.settings import require_kind, require_path
 from safe_files.progress import counted
 from safe_files.text import Short
-from safe_files.writing import require_own, write_atomic
+from safe_files.writing import write_atomic
 
 RESULT = "result.json"  # in a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
@@ -31,7 +28,6 @@ MAX_SHIPPED = 100_000_000  # bytes
 BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
 # Tensors of a history, with the suffix of their columns: strain_xx, stress_xx_MPa, ...
 _UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
-_PARQUET = b"PAR1"
 _PLANE = 4  # number of components in plane strain
 _YIELDED = "yielded_fraction"
 # Scalars of a history, and their columns
@@ -49,10 +45,6 @@ _OF_BREAKING = {
     "viscous_energy": "viscous_energy_MPa",
 }
 _NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_BREAKING}
-_ALL_COLUMNS = (
-    *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in ALL_AXES),
-    *_NUMBERS.values(),
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,13 +156,11 @@ def save_curves(curves: Curves, path: Path) -> None:
 
     Args:
         curves: Curves of samples.
-        path: Path of a .csv file, or of a .parquet file, which needs pandas with pyarrow. An
-            earlier file of curves is replaced.
+        path: Path of a .csv file. An earlier file of curves is replaced.
 
     Raises:
         ValueError: If the file has another suffix.
         FileExistsError: If another kind of file has this path.
-        ImportError: If pandas or pyarrow is missing for a Parquet file.
 
     Examples:
         >>> import tempfile
@@ -184,34 +174,11 @@ def save_curves(curves: Curves, path: Path) -> None:
     """
     require_kind("curves", curves, Curves)
     path = require_path("path", path)
-    if path.suffix == ".csv":
-        beginning = BEGINNING
-        lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
-        data = ("\n".join(lines) + "\n").encode()
-    elif path.suffix == ".parquet":
-        beginning = _PARQUET
-        content = io.BytesIO()
-        try:
-            curves.to_pandas().to_parquet(content, index=False)
-        except ImportError:
-            what = "a Parquet file needs pandas with pyarrow: pip install pandas pyarrow"
-            raise ImportError(what) from None
-        data = content.getvalue()
-        _require_own_parquet(path)
-    else:
-        raise ValueError(f"path = {str(path)!r:.200} must end in .csv or .parquet")
+    if path.suffix != ".csv":
+        raise ValueError(f"path = {str(path)!r:.200} must end in .csv")
+    lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, data, beginning)
-
-
-def _require_own_parquet(path: Path) -> None:
-    """Raise a FileExistsError if an existing Parquet file has other columns than curves have."""
-    require_own(path, _PARQUET)
-    if path.exists() and path.stat().st_size:
-        columns = importlib.import_module("pyarrow.parquet").read_schema(path).names
-        if not {*columns} <= {"index", "increment", *_ALL_COLUMNS}:
-            what = "a table of another kind has this name, move it away or give another name"
-            raise FileExistsError(errno.EEXIST, what, str(path))
+    write_atomic(path, ("\n".join(lines) + "\n").encode(), BEGINNING)
 
 
 def load_curves(path: Path) -> Curves:

@@ -180,10 +180,10 @@ def generate(
     require_kind("settings", settings, Settings)
     folder = require_path("folder", folder)
     require_kind("dask", dask, str, NoneType)
-    require_kind("anisotropy", anisotropy, bool)
-    require_kind("constants", constants, bool)
-    require_kind("retry_failed", retry_failed, bool)
-    require_kind("silent", silent, bool)
+    flags = {"anisotropy": anisotropy, "constants": constants}
+    flags |= {"retry_failed": retry_failed, "silent": silent}
+    for name, value in flags.items():
+        require_kind(name, value, bool)
     shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     if loading is not None:
@@ -199,12 +199,9 @@ def generate(
         what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
         raise ValueError(f"phases cannot be combined with {what}")
     else:
-        _require_material(design, settings, phases, interphase)
-        strengths = _checked_strengths(strengths, phases, design)
+        strengths = tuple(dict.fromkeys(map(str, strengths)))
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
-        if constants:
-            _require_constants(design, phases, interphase)
-        design = _of_material(design, phases, interphase)
+        design = _of_material(design, settings, simulator)
     _require_possible(design, settings, general=phases is not None)
     chosen_solver()  # raises an error if the solver is unknown
     further = constants, tuple(strengths)
@@ -218,11 +215,14 @@ def generate(
         collected = _collected(folder, config, indices, len(design))
         if not collected.problems:
             collection.write_tables(folder, config, collected)
-    ours = {index: why for index, why in collected.problems.items() if index in indices}
-    others = {index: why for index, why in collected.problems.items() if index not in indices}
-    written = not collected.problems
+    problems = collected.problems
     return GenerationSummary(
-        len(pending), collected.counts, others, ours, written, collected.warnings
+        simulated=len(pending),
+        counts=collected.counts,
+        missing={index: why for index, why in problems.items() if index not in indices},
+        unreadable={index: why for index, why in problems.items() if index in indices},
+        table_written=not problems,
+        warnings=collected.warnings,
     )
 
 
@@ -232,7 +232,6 @@ def _prepared(folder: Path, indices: range, digest: str, retry_failed: bool) -> 
     if pending:
         storage.require_no_link(folder, pending)
         storage.require_unchanged(folder, digest)
-    storage.remove_leftovers(folder, indices)
     storage.make_places(folder, pending)
     return pending
 
@@ -257,8 +256,8 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
     return dataclasses.replace(design, loadings=paths)
 
 
-def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> tuple[str, ...]:
-    """Return names of strengths; a ValueError if one is unknown or the fibres cannot debond."""
+def _require_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> None:
+    """Raise a ValueError if a strength is unknown, or nothing can break."""
     for name in strengths:
         strength_loading(name)
     if strengths:
@@ -272,7 +271,6 @@ def _checked_strengths(strengths: Sequence[str], phases: Phases, design: Design)
                     f"design has {name}, one of the fields of the interface or of damage: give "
                     "strengths, because nothing breaks without them"
                 )
-    return tuple(dict.fromkeys(strengths))
 
 
 def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None:
@@ -330,11 +328,17 @@ def _require_constants(design: Design, phases: Phases, interphase: float) -> Non
     names = _phase_names(design) | ({INTERPHASE} if interphase else set())
     if rigid := phases.without_expansion(names or ["fibres"]):
         what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
-        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=3)
+        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=4)
 
 
-def _of_material(design: Design, phases: Phases, interphase: float) -> Design:
-    """Return the design with the inputs that the material fixes; check the material of each row."""
+def _of_material(design: Design, settings: Settings, simulator: worker.MaterialSimulator) -> Design:
+    """Return the design with the inputs that the material fixes, after all checks."""
+    phases = simulator.phases
+    interphase = simulator.interphase
+    _require_material(design, settings, phases, interphase)
+    _require_strengths(simulator.strengths, phases, design)
+    if simulator.constants:
+        _require_constants(design, phases, interphase)
     inputs = design.inputs.copy()
     fixed = phases.fixed_inputs
     for row in range(len(design)):

@@ -23,7 +23,6 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.geometry.spacing import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
@@ -105,14 +104,6 @@ def configuration(
         config["fields"] = list(design.fields)
     if interphase:
         config["interphase"] = interphase
-    # Default laws are left out, so that digests of older datasets stay valid.
-    if settings.min_spacing is None and float(design.inputs[:, 0].max()) <= SPARSE:
-        config["settings"]["min_spacing"] = SPACING
-    if settings.hardening == Settings.hardening:
-        del config["settings"]["hardening"]
-    if settings.radii == Settings.radii:
-        del config["settings"]["radii"]
-        del config["settings"]["radii_cov"]
     if phases is not None:
         config["material"] = phases.as_dict()
         for name in SETTINGS_OF_PHASES:
@@ -245,10 +236,6 @@ def _is_as_written(path: Path, digest: str, written: dict[str, Any]) -> bool:
         return bool(written)
     if path.name == TABLE:
         return digest == written.get("table_sha256")
-    # Older versions wrote no checksum of the failures.
-    if "failures_sha256" not in written and written.get("samples"):
-        with path.open("rb") as file:
-            return file.readline() == b"index,attempt,seed,status,reason\n"
     return digest == written.get("failures_sha256")
 
 
@@ -273,14 +260,6 @@ def formatted(provenance: dict[str, Any]) -> str:
 def _digest_of_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
-    """Delete temporary files of these samples, which a killed process left behind."""
-    ours = {record_path(folder, index).name for index in indices}
-    for path in (folder / RECORDS).glob("*/.*.tmp"):
-        if path.name[1:].rsplit(".", 2)[0] in ours:
-            path.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:

@@ -1,6 +1,5 @@
 """Check a dataset folder: its configuration, every record, and the tables made from the records."""
 
-import contextlib
 import csv
 import hashlib
 import io
@@ -56,7 +55,6 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 def _check_files(folder: Path, config: dict[str, Any], collected: Collection) -> list[str]:
     """Return the problems of the files that are made from the records."""
     texts = collection.table_texts(config, collected)
-    texts[storage.PROVENANCE] = _as_older(folder / storage.PROVENANCE, texts[storage.PROVENANCE])
     unread = {str(index) for index in collected.problems}
     checked = (_check_text(folder / name, text, unread) for name, text in texts.items())
     problems = list(filter(None, checked))
@@ -82,16 +80,6 @@ def _check_design(config: dict[str, Any], collected: Collection) -> list[str]:
                 f"sample {index}: seed = {row['seed']} is not that of the configuration"
             )
     return problems
-
-
-def _as_older(path: Path, expected: str) -> str:
-    """Leave the checksum of the failures out, if the file is of a version that did not write it."""
-    name = '"failures_sha256"'
-    with contextlib.suppress(OSError, UnusualFile, UnicodeDecodeError):
-        if name not in read_file(path, len(expected) + MAX_ROW).decode():
-            lines = expected.splitlines(keepends=True)
-            return "".join(line for line in lines if name not in line)
-    return expected
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:

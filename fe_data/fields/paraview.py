@@ -14,7 +14,8 @@ from fe_data.composite.rve import CompositeSolution, PhaseFields
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import OTHER_ORDER
 from fe_data.geometry.outline import MATRIX
-from fe_data.mechanics.elements import Elements, strain_at_points
+from fe_data.loading import IN_PLANE
+from fe_data.mechanics.elements import strain_at_points
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
 from fe_data.settings import require_kind, require_path
@@ -218,8 +219,12 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
     """Return all fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
-        return {**_nodal_values(rve, step), **_means_of_phases(rve, step)}
-    return {"displacement": _displacement(rve, step), **_element_values(rve, step)}
+        m = len(rve.cell.domain.triangles)
+        softens = bool(rve.cell.damageable)
+        means = _means_of_phases(rve.fields(step).values(), m, softens=softens)
+        return {**_nodal_values(rve, step), **means}
+    means = _means_of_phases(_phases(rve, step), len(rve.discretisation.triangles))
+    return {"displacement": _displacement(rve, step), **means}
 
 
 def _nodal_values(rve: CompositeSolution, step: int) -> dict[str, Floats]:
@@ -227,14 +232,15 @@ def _nodal_values(rve: CompositeSolution, step: int) -> dict[str, Floats]:
     return {"displacement": rve.displacement(step), **rve.interface_fields(step)}
 
 
-def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
-    """Return the same fields as `_element_values`, for the general solver."""
-    m = len(rve.cell.domain.triangles)
+def _means_of_phases(
+    phases: Iterable[PhaseFields], m: int, *, softens: bool = False
+) -> dict[str, Floats]:
+    """Return the means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
     means = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
     means |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
-    if rve.cell.damageable:
+    if softens:
         means[DAMAGE] = np.zeros(m)
-    for phase in rve.fields(step).values():
+    for phase in phases:
         elements = phase.elements
         means["strain"][elements] = _symmetric(_means(phase, phase.strain))
         means["stress_MPa"][elements] = _symmetric(_means(phase, phase.stress))
@@ -260,35 +266,23 @@ def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
     return np.column_stack([in_plane, np.zeros(len(in_plane))])
 
 
-def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
-    """Return the means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
+def _phases(rve: RVESolution, step: LoadStep) -> Iterator[PhaseFields]:
+    """Yield the fields of the matrix and of each fibre, as those of the general solver."""
     d = rve.discretisation
-    m = len(d.triangles)
     u = rve.problem.fluctuation(step.x)
-    strain = np.zeros((m, 3, 3))
-    stress = np.zeros((m, 3, 3))
-    mises = np.zeros(m)
-    plastic = np.zeros(m)
-    parts = (d.matrix, *d.fibres)
+    elements = (d.matrix, *d.fibres)
     stresses = (step.fields.matrix_stress, *step.fields.fibre_stress)
-    for material, (phase, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
-        rows = d.material == material
-        xx, yy, xy = _means(phase, strain_at_points(phase, u, step.x[-3:])).T
-        strain[rows] = _tensors(xx, yy, 0 * xx, xy)
-        stress[rows] = _tensors(*_means(phase, at_points).T)
-        mises[rows] = _means(phase, von_mises(at_points))
-    plastic[d.material == MATRIX] = _means(d.matrix, step.fields.plastic_strain)
-    scalars = {"von_mises_MPa": mises, "plastic_strain": plastic}
-    return {"strain": strain, "stress_MPa": stress, **scalars}
+    for material, (phase, stress) in enumerate(zip(elements, stresses, strict=True), start=MATRIX):
+        strain = np.zeros((*stress.shape[:2], 6))
+        strain[..., IN_PLANE] = strain_at_points(phase, u, step.x[-3:])
+        tensor = np.zeros(strain.shape)
+        tensor[..., :4] = stress
+        state = {"p": step.fields.plastic_strain} if material == MATRIX else {}
+        rows = np.flatnonzero(d.material == material)
+        yield PhaseFields(rows, phase.weights, strain, tensor, state)
 
 
-def _means(phase: Elements | PhaseFields, values: Floats) -> Floats:
+def _means(phase: PhaseFields, values: Floats) -> Floats:
     """Return the means (m, ...) over each element of values (m, q, ...) at its points."""
     weights = phase.weights / phase.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))
-
-
-def _tensors(xx: Floats, yy: Floats, zz: Floats, xy: Floats) -> Floats:
-    """Return the symmetric tensors (m, 3, 3) in plane strain."""
-    zero = 0 * xx
-    return _symmetric(np.column_stack([xx, yy, zz, xy, zero, zero]))

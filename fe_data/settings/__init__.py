@@ -12,9 +12,9 @@ from fe_data.settings.checks import (
     take_bounded,
 )
 from fe_data.settings.hardening import HardeningTable
-from fe_data.settings.phases import PaperPhases
 from fe_data.settings.simulation import (
     Inputs,
+    PaperPhases,
     Settings,
     VolumeFraction,
     require_c,

@@ -1,15 +1,13 @@
 """Remove what runs have written in this checkout, and nothing else: python3 clean.py.
 
 Runs list their files in `.made`, one path per line, and with a slash at its end a folder whose
-contents are all theirs. A dataset folder and a campaign are recognised by their own files. Links
-are not followed, and other repositories in the checkout are left alone. Only the standard library
-is used, so that any Python 3 can remove results.
+contents are all theirs. Links are not followed, and other repositories in the checkout are left
+alone. Only the standard library is used, so that any Python 3 can remove results.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -24,12 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ".made"
 PLACES = ("data", "build", "dist", "docs/api", ".doit", "figures/*", "studies/*/results")
 SHOWN = 10  # paths that are kept
-RECORD = re.compile(r"records/\d+/\d+\.npz")  # in the folder of a dataset
-LOCK = re.compile(r"\.lock(-\d+-of-\d+)?")
 TEMPORARY = re.compile(r"\.(.{1,50})\.[0-9a-f]{16}\.tmp", re.DOTALL)
-KEY = re.compile(rb"[0-9a-f]{64}( [0-9a-f]{64})?")  # of a dataset folder that make simulated
-CHECKSUMS = {"dataset.csv": "table_sha256", "failures.csv": "failures_sha256"}  # in the provenance
-DATASET = ("config.json", "provenance.json", "dataset.csv", "failures.csv")
 
 
 def note(*paths: Path, root: Path = ROOT) -> None:
@@ -154,65 +147,9 @@ class Git:
         return {root / name for name in {*answer.split("\0")} - self.committed if name}
 
 
-def is_json(path: Path, key: str, value: str | None = None) -> bool:
-    """Return whether a file is a JSON mapping with a key, and with this value if it is given."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and key in content and value in (None, content[key])
-
-
-def is_of_dataset(folder: Path, path: Path) -> bool:
-    """Return whether a file in the folder of a dataset was written by fe_data.
-
-    Tables must have the checksums in the provenance, so that edited ones are kept.
-    """
-    name = path.relative_to(folder).as_posix()
-    if name in CHECKSUMS:
-        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-        return is_json(folder / "provenance.json", CHECKSUMS[name], checksum)
-    if name == "provenance.json":
-        return is_json(path, "table_sha256")
-    if RECORD.fullmatch(name):
-        with path.open("rb") as file:
-            file.seek(-min(64, path.stat().st_size), os.SEEK_END)
-            return re.fullmatch(rb"[0-9a-f]{64}", file.read()) is not None
-    match = TEMPORARY.fullmatch(path.name)
-    beside = path.with_name(match[1]).relative_to(folder).as_posix() if match else ""
-    return (
-        name == "config.json"
-        or LOCK.fullmatch(name) is not None
-        or beside in DATASET
-        or RECORD.fullmatch(beside) is not None
-    )
-
-
-def simulated(data: Path) -> Iterator[Path]:
-    """Yield the files of datasets and campaigns in a folder and below."""
-    for path in [*files_below(data)]:
-        if not is_regular(path):
-            continue
-        folder = path.parent
-        if path.name == "config.json" and is_json(path, "inputs_sha256"):
-            yield from (
-                file
-                for file in files_below(folder)
-                if is_regular(file) and is_of_dataset(folder, file)
-            )
-            key = folder.with_suffix(".key")
-            if key.is_file() and KEY.fullmatch(key.read_bytes()[:200]):
-                yield key
-        if path.name == "campaign.json" and is_json(path, "format", "bnn campaign"):
-            yield path
-            yield folder / f".{path.name}.lock"
-
-
 def candidates(root: Path) -> set[Path]:
-    """Return the files that a run has listed, or marked as its own."""
+    """Return the files that a run has listed."""
     files = set()
-    if first_link(root, root / "data") is None:
-        files |= {*simulated(root / "data")}
     for name in listed(root):
         path = root / name
         if first_link(root, path) is not None:

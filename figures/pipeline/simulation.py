@@ -13,7 +13,7 @@ from fe_data.cli.main import main as run_command
 from fe_data.cli.messages import INTERRUPTED
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
-from figures.pipeline.clean import note
+from figures.pipeline.clean import note, note_folder
 from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
 from safe_files.writing import write_atomic
@@ -29,6 +29,9 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
         ValueError: If the folder was not made by `make`: it has no such file, or has another
             configuration.
     """
+    names = (storage.CONFIG, storage.TABLE, storage.FAILURES, storage.PROVENANCE, ".lock")
+    note(*(folder / name for name in names))
+    note_folder(folder / storage.RECORDS)
     key = config_digest([arguments, *map(file_digest, simulation_sources())])
     mark = folder.with_suffix(".key")
     if folder.exists():

@@ -17,6 +17,7 @@ from scipy import stats
 from figures.markdown import markdown
 from figures.pipeline.paths import ROOT
 from figures.report.tables import publish
+from figures.scores import Interval, written
 from figures.style import save
 from studies.results import Results
 from studies.strength_scatter.picture import picture
@@ -59,7 +60,7 @@ def sizes(study: Study) -> str:
             [
                 f"{size}",
                 f"{n}",
-                f"{strengths.mean():.2f} ± {stats.t.ppf(0.975, n - 1) * std / np.sqrt(n):.2f}",
+                written(Interval(tuple(strengths)), 2),
                 f"{std:.2f} ({low:.2f} to {high:.2f})",
             ]
         )

@@ -117,6 +117,7 @@ def test_example(tmp_path, monkeypatch):
     assert width["published"] > 2.0
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.HyperpriorWarning")  # twenty rows are few
 def test_the_recipe_for_angles_makes_0_and_360_degrees_one_input():
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ import bnn
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from tests.bnn.small import small
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 PACKAGE = str(Path(bnn.__file__).parent)
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.uniform(-1.0, 1.0, (8, 2)), columns=["a", "b"])

@@ -95,6 +95,7 @@ def test_kept_is_as_given(model, y):
     assert np.any(np.abs(again[1] - fresh) > 1e-4)
 
 
+@pytest.mark.usefixtures("one_family")
 def test_nothing_is_kept_where_nothing_was_fitted():
     with pytest.raises(NotFittedError):
         bnn.GPRegressor().fit(X, Y, keep_prior=True)

@@ -1,6 +1,5 @@
-"""make clean removes what runs list or mark as their own, and nothing else."""
+"""make clean removes what runs list, and nothing else."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,29 +12,10 @@ from figures.pipeline import clean
 from figures.pipeline.paths import ROOT
 
 PROGRAM = "figures/pipeline/clean.py"
-TABLE = "index,seed\n"
-RECORD = "x" + 64 * "0"
-FAILURES = "index,attempt,reason\n"
-PROVENANCE = json.dumps(
-    {
-        "table_sha256": hashlib.sha256(TABLE.encode()).hexdigest(),
-        "failures_sha256": hashlib.sha256(FAILURES.encode()).hexdigest(),
-    }
-)
-MARKED = {  # removed by their own content
-    "data/my/train_beta/config.json": '{"inputs_sha256": "0"}',
-    "data/my/train_beta/dataset.csv": TABLE,
-    "data/my/train_beta/provenance.json": PROVENANCE,
-    "data/my/train_beta/failures.csv": FAILURES,
-    "data/my/train_beta/records/0000/0000000.npz": RECORD,
-    "data/my/train_beta/records/0000/.0000001.npz.0123456789abcdef.tmp": "x",
-    "data/my/train_beta/.lock-1-of-2": "",
-    "data/my/train_beta.key": 64 * "0",
-    "data/loop/campaign.json": '{"format": "bnn campaign"}',
-    "data/loop/.campaign.json.lock": "",
-}
 LISTED = (
-    "data/loop/history.csv",
+    "data/my/train_beta/dataset.csv",
+    "data/my/train_beta/records/0000/0000000.npz",
+    "data/my/train_beta.key",
     "figures/my/notebooks/01.html",
     "figures/full/index.html",
     "figures/full/notebooks/01.html",
@@ -58,9 +38,9 @@ FOREIGN = {
     "data/mine/config.json": "{}",
     "data/my/notes.txt": "x",
     "data/my/train_beta/notes.txt": "x",
-    "data/my/train_beta/records/0000/mine.npz": "x",
-    "data/edited/config.json.txt": "x",
-    "data/edited/dataset.csv": TABLE + "0,0\n",
+    "data/of_fe_data/dataset.csv": "x",
+    "data/of_fe_data/config.json": "{}",
+    "data/loop/campaign.json": "{}",
     "build/notes.txt": "x",
     "build/docs/notes.txt": "x",
     "dist/mine.whl": "x",
@@ -93,12 +73,14 @@ def checkout(tmp_path):
     with (root / ".gitignore").open("a", encoding="utf-8") as file:
         file.write("/studies/*/results/*\n")
     others = dict.fromkeys((*COMMITTED, *LISTED, TEMPORARY), "x")
-    write(root, {**others, **MARKED, **FOREIGN})
+    write(root, {**others, **FOREIGN})
     for command in (["init", "-q"], ["add", "-f", "Makefile", PROGRAM, ".gitignore", *COMMITTED]):
         subprocess.run(["git", *command], cwd=root, check=True)
-    named = [name for name in (*LISTED, *COMMITTED) if "scoreboard" not in name]
+    folders = ("build/scoreboard/sklearn", "data/my/train_beta/records")
+    named = [name for name in (*LISTED, *COMMITTED) if not name.startswith(folders)]
     clean.note(*(root / name for name in named), root=root)
-    clean.note_folder(root / "build/scoreboard/sklearn", root=root)
+    for folder in folders:
+        clean.note_folder(root / folder, root=root)
     return root
 
 
@@ -192,11 +174,10 @@ def test_links_are_not_followed(checkout, name):
     assert any(repr(name) in line for line in lines) or "not shown" in lines[-1]
 
 
-def test_an_edited_table_and_results_that_git_does_not_ignore_are_kept(checkout):
-    write(checkout, {"data/my/train_beta/dataset.csv": "edited", "figures/full/02.json": "x"})
+def test_results_that_git_does_not_ignore_are_kept(checkout):
+    write(checkout, {"figures/full/02.json": "x"})
     clean.note(checkout / "figures/full/02.json", root=checkout)
     run(checkout)
-    assert (checkout / "data/my/train_beta/dataset.csv").is_file()
     assert (checkout / "figures/full/02.json").is_file()
 
 
@@ -256,18 +237,6 @@ def test_no_place_as_a_whole_belongs_to_a_run(checkout, name):
         file.write(json.dumps(f"{name}/") + "\n" + json.dumps(name) + "\n")
     run(checkout)
     assert {*FOREIGN} <= names_in(checkout)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_pipes_and_foreign_files_with_names_of_a_dataset_are_kept(checkout):
-    """Reading a pipe would wait for ever."""
-    for name in ("failures.csv", "provenance.json"):
-        (checkout / "data/my/train_beta" / name).unlink()
-    os.mkfifo(checkout / "data/my/train_beta/failures.csv")
-    write(checkout, {"data/my/train_beta/provenance.json": "[]"})
-    run(checkout)
-    remaining = names_in(checkout / "data/my/train_beta")
-    assert {"failures.csv", "provenance.json", "dataset.csv"} <= remaining
 
 
 def test_names_of_any_bytes_are_removed_if_listed_and_kept_if_not(checkout):

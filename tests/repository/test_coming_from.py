@@ -72,6 +72,7 @@ def test_parameters_of_a_kernel_of_scikit_learn_stay_fixed(data):
     assert copy.deepcopy(ours).predict(data[2]).tolist() == ours.predict(data[2]).tolist()
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_units_and_offset_of_the_data_change_nothing(data):
     X, y, new = data
     noise = {"noise": "constant"}

@@ -56,8 +56,6 @@ def rve():
 
 
 def curves(path):
-    if path.suffix == ".parquet":
-        pytest.importorskip("pyarrow")
     fe_data.save_curves(fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path)
 
 
@@ -95,7 +93,6 @@ WRITERS = {
     "mesh.msh": lambda path: fe_data.save_mesh(rve(), path),
     "mesh.inp": lambda path: fe_data.save_mesh(rve(), path),
     "mesh.vtk": lambda path: fe_data.save_mesh(rve(), path),
-    "curves.parquet": curves,
     "curves.csv": curves,
     "picture.png": picture,
     "picture.svg": picture,

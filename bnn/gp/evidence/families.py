@@ -22,7 +22,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import least_variance, log_diagonal
+from bnn.gp.conditioning import least_variance
 from bnn.gp.evidence.prescribed import BEYOND, PrescribedCovariance
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
@@ -203,9 +203,8 @@ class FamilyDensity:
         self.open = slice(first, len(centre))
         levels = 0 if noise.basis is None else 1
         slopes = 0 if noise.basis is None else noise.basis.shape[1]
-        median, deviation = NOISE, NOISE_DEVIATION
-        if noise.small:
-            median, deviation = SMALL_NOISE, SMALL_DEVIATION
+        usual, small = (NOISE, NOISE_DEVIATION), (SMALL_NOISE, SMALL_DEVIATION)
+        median, deviation = small if noise.small else usual
         self.noise = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
@@ -365,15 +364,14 @@ class FamilyDensity:
             slopes[L] = -2.0 * np.sum(z * away, axis=0) * squared
             by_z += 2.0 * away * squared
         centred = z - 0.5
-        has_open = self.covariance is not None and bool(self.covariance.hyperpriors)
-        if self.family.trend or has_open:
+        if self.family.trend or self.covariance is not None:
             full = squareform(pairs)
             full[np.diag_indices(len(z))] = diagonal
         if self.family.trend:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
-        if self.covariance is not None and has_open:
+        if self.covariance is not None:
             pairs_of = self.covariance.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
             slopes[self.open] += self.covariance.mean_slopes(eta[self.open]) @ solved
@@ -504,5 +502,5 @@ class FamilyDensity:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
         y = self.y if self.covariance is None else self.y - self.covariance.mean(eta[self.open])
         solved = dpotrs(root, y, lower=True)[0]
-        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
-        return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved
+        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const, of a copy as in `log_diagonal`
+        return float(-0.5 * y @ solved - np.log(root.diagonal().copy()).sum()), solved

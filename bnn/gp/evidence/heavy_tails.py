@@ -373,11 +373,6 @@ def averaged_tails(
     uses the mean of (y_i - f_i)² over all components. ν and the level of the noise are estimated
     with the factors. No update lowers the bound of log p(y) for these weights.
 
-    Args:
-        draws: The components of each output.
-        weights: Their posterior weights, (S,) for each output.
-        noises: The noise of each output, from whose factors the updates start.
-
     Returns:
         For each output the components under the estimated noise, log p(y | η) of these, (S,), and
         the noise.

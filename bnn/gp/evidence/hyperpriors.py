@@ -24,10 +24,10 @@ from bnn.gp.evidence.families import (
 )
 from bnn.gp.evidence.laplace import STEPS, THINNED, further_starts, most_probable, some_rows
 from bnn.gp.evidence.prescribed import Hyperprior, PrescribedCovariance
-from bnn.gp.kernel import QUANTITIES, UNLISTED, Kernel, check_finite
+from bnn.gp.kernel import QUANTITIES, UNLISTED, Kernel, Place, check_finite
 from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, slopes
 from bnn.gp.process import GaussianProcessPrior
-from bnn.gp.units import Place, Unit, contributions, default_of, units_of
+from bnn.gp.units import Unit, contributions, default_of, units_of
 from bnn.gp.warping import Warped
 from safe_files.help_page import ExplainedWarning
 

@@ -122,18 +122,7 @@ def _value(result: OptimizeResult) -> float:
 def most_probable_of_many(
     density: FamilyDensity, starts: Sequence[Array], seed: int | None
 ) -> Array:
-    """Return `most_probable`, above THINNED data by a search with some of them.
-
-    A few steps with all data follow.
-
-    Args:
-        density: log p(y, η) with its gradient.
-        starts: Starts of the searches, (m,) each.
-        seed: Seed of the choice of data.
-
-    Returns:
-        η, (m,).
-    """
+    """Return `most_probable`, above THINNED data by a search with some and a few steps with all."""
     N = len(density.y)
     if N <= THINNED:
         return most_probable(density, starts)
@@ -341,16 +330,10 @@ def left_out_densities(fits: Sequence[FamilyFit], seed: int | None) -> Array:
 
 
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
-    """Lower the weights of each family whose share exceeds its limit, see `Family.most`.
+    """Return log weights of draws, lowered for each family above its limit, see `Family.most`.
 
     A limit leaves weight to the families without a limit. If there is none, it changes nothing.
-
-    Args:
-        fits: The families.
-        log_weights: For each family the logarithms of the weights of its draws, (S,).
-
-    Returns:
-        The logarithms of the new weights, (S,) for each family, not normalised.
+    There is an array (S,) for each family; the new weights do not sum to one.
     """
     most = np.array([fit.density.family.most for fit in fits])
     if np.all(most < 1.0):
@@ -425,14 +408,9 @@ def prior_weights(posterior: Array, evidences: Array) -> Array:
 def updated(weights: Array, gains: Array) -> Array:
     """Return the posterior weights of components given further data, tempered like draws.
 
-    Args:
-        weights: Posterior weights given the data so far, (S,).
-        gains: Log density of the further data under each component, (S,).
-
-    Returns:
-        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power for
-        which the effective number of components is at least EFFECTIVE_COMPONENTS, or that before if
-        smaller.
+    These are w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g_s is the log density of the further data.
+    τ <= 1 is the largest power for which the effective number of components is at least
+    EFFECTIVE_COMPONENTS, or that before if smaller.
     """
     least = min(EFFECTIVE_COMPONENTS, 1.0 / np.sum(weights**2))
     logs = np.log(np.maximum(weights, TINY))

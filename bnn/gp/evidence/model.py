@@ -31,7 +31,7 @@ from bnn.gp.evidence.heavy_tails import (
 )
 from bnn.gp.evidence.hyperpriors import warn_of_far
 from bnn.gp.evidence.laplace import prior_weights, some_rows, updated
-from bnn.gp.evidence.output_data import SEARCHED, OutputData, beside_mean
+from bnn.gp.evidence.output_data import FEW, SEARCHED, OutputData, beside_mean
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.search import OutputSearch, families_for
 from bnn.gp.evidence.unscaled import (
@@ -45,7 +45,14 @@ from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
 from bnn.gp.process import GaussianProcessPrior
-from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise, checked_tails
+from bnn.noise import (
+    Covariance,
+    HeteroscedasticNoise,
+    Noise,
+    StudentNoise,
+    checked_noise,
+    checked_tails,
+)
 from bnn.noise.models import (
     TAILS_ALONE,
     DataNoise,
@@ -53,11 +60,14 @@ from bnn.noise.models import (
     is_heavy_tailed,
     is_whole,
     kept_noise,
+    warn_of_excess,
     without_zeros,
 )
 from safe_files.progress import progress_bar, titled
 
 NOISE_KINDS = ("constant", "heteroscedastic", "student_t")
+WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
+NOISE_RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 FORM = Family((RBF,))  # the family if a mean is given
 
 
@@ -117,64 +127,79 @@ def estimated_model(
     check_option("estimate", estimate, ("average", "map"))
     check_count("restarts", restarts, 0, MOST_RESTARTS)
     outputs = np.flatnonzero(varies(filled(y)))
-    away = y
-    if prior is not None:
-        away = beside_mean(prior, X, y)
-        outputs = np.arange(y.shape[1])
-    elif form is not None and form.model is not None:  # y - m(X) varies, which `detrended` checks
-        outputs = np.arange(y.shape[1])
-    kind, known_noise = _kind_or_noise(noise, X, y, data_noise, len(outputs))
+    away = y if prior is None else beside_mean(prior, X, y)
+    if prior is not None or (form is not None and form.model is not None):
+        outputs = np.arange(y.shape[1])  # y minus the mean varies, or is refused
+    kind, prescribed = _kind_or_noise(noise, X, y, data_noise, len(outputs))
     if not len(outputs):
         joint = prior_with_constants(None, outputs, X, y, constant_deviation)
         rounding = noise_with_constants(None, outputs, y)
-        return Model(joint, rounding if known_noise is None else known_noise, None)
-    variances = None if known_noise is None else _variances(known_noise, X, y.shape[1], data_noise)
+        return Model(joint, rounding if prescribed is None else prescribed, None)
+    variances = None
+    if prescribed is not None:
+        variances = _variances(prescribed, X, y.shape[1], data_noise)[:, outputs]
     options: dict[str, Any] = {"form": form, "prior": prior, "data_noise": data_noise}
     searches = []
-    for j in outputs.tolist():
+    for i, j in enumerate(outputs.tolist()):
         data = OutputData(X, away, j, outputs, most_rows=most_rows, seed=seed, **options)
-        of_output = None if variances is None else variances[data.rows, j] / data.spread
+        of_rows = None if variances is None else variances[data.rows, i] / data.spread
         families = _families(data, flat=estimate == "map")
-        searches.append(OutputSearch(data, families, kind, of_output, restarts))
+        searches.append(OutputSearch(data, families, kind, of_rows, restarts))
     n_data = len(X) if most_rows is None else min(len(X), most_rows)
-    most = None
-    if estimate == "average":
-        most = most_components(components_for(n_data), n_data, y.shape[1])
-    _fit_all(searches, kind, known_noise, most)
-    for search in searches if prior is not None else ():
-        logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
-        if search.data.covariance is not None and logs.size:
+    most = most_components(components_for(n_data), n_data, y.shape[1])
+    _fit_all(searches, kind, prescribed, most if estimate == "average" else None)
+    for search in searches:
+        if prior is not None and search.data.covariance is not None:
+            logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
             warn_of_far(search.data.covariance, logs, stacklevel=5)
     components = components_of_prior(searches, X.shape[1], prior)
-    estimated: Any = noise_of(searches, kind) if known_noise is None else known_noise
+    joint_noise = noise_of(searches, kind) if prescribed is None else prescribed
     if estimate == "map":
-        return Model(components[0], estimated, None)
+        return Model(components[0], joint_noise, None)
+    if data_noise is not None and data_noise.std is not None:
+        data_noise = replace(data_noise, std=data_noise.std[:, outputs])
+    columns = y[:, outputs]
+    correlated = kind == "heteroscedastic" and len(outputs) > 1
+    mixture, joint_noise, factors = _averaged(
+        searches, components, joint_noise, correlated, variances, X, columns, data_noise
+    )
+    if prescribed is not None:
+        factors = None  # they come from one fit, so `factors_of` finds those of all components
+    if len(outputs) < y.shape[1]:
+        mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
+        if prescribed is None:
+            joint_noise = noise_with_constants(joint_noise, outputs, y)
+    return Model(mixture, joint_noise, factors)
+
+
+def _averaged(
+    searches: Sequence[OutputSearch],
+    components: Sequence[GaussianProcessPrior],
+    noise: Any,
+    correlated: bool,
+    variances: Array | None,
+    X: Array,
+    y: Array,
+    data_noise: DataNoise | None,
+) -> tuple[MixturePrior, Any, Array | None]:
+    """Return mixture, noise and precision factors of the outputs that were searched.
+
+    `variances` are those of known noise at the data, (N, n_out), or None.
+    """
     weights = [prior_weights(search.weights, search.evidences) for search in searches]
     mixture = MixturePrior(components, np.column_stack(weights))
-    columns = y[:, outputs]
-    of_outputs = data_noise
-    if data_noise is not None and data_noise.std is not None:
-        of_outputs = replace(data_noise, std=data_noise.std[:, outputs])
-    elif kind == "heteroscedastic" and len(outputs) > 1:
-        correlation = _noise_correlation(searches, mixture, estimated, X, columns, data_noise)
-        estimated = replace(estimated, correlation=correlation)
+    if correlated and (data_noise is None or data_noise.std is None):
+        correlation = _noise_correlation(searches, mixture, noise, X, y, data_noise)
+        noise = replace(noise, correlation=correlation)
     tails = searches[0].noise.tails
     if not all(search.data.complete for search in searches):
         if variances is None:
-            variances = _variances(estimated, X, len(outputs), of_outputs)
-        else:
-            variances = variances[:, outputs]
+            variances = _variances(noise, X, y.shape[1], data_noise)
         if tails is not None:
-            tails = _tails_of_all_rows(searches, mixture, estimated, X, columns)
+            tails = _tails_of_all_rows(searches, mixture, noise, X, y)
             variances = variances * tails.scale[:, None]
-        mixture = _given_all_rows(searches, mixture, variances, X, columns)
-    # Factors under known noise come from one fit, so `factors_of` finds those of all components.
-    factors = None if tails is None or known_noise is not None else tails.factors
-    if len(outputs) < y.shape[1]:
-        mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
-        if known_noise is None:
-            estimated = noise_with_constants(estimated, outputs, y)
-    return Model(mixture, estimated, factors)
+        mixture = _given_all_rows(searches, mixture, variances, X, y)
+    return mixture, noise, None if tails is None else tails.factors
 
 
 def _kind_or_noise(
@@ -206,9 +231,9 @@ def _kind_or_noise(
         if noise.df != np.inf:
             return "student_t", noise
         noise = noise.noise
-    known_noise = without_zeros(noise, y)
-    checked_noise(known_noise, n_in, n_out)
-    return None, known_noise
+    prescribed = without_zeros(noise, y)
+    checked_noise(prescribed, n_in, n_out)
+    return None, prescribed
 
 
 def _variances(
@@ -229,7 +254,7 @@ def _families(data: OutputData, flat: bool) -> list[Family]:
 def _fit_all(
     searches: Sequence[OutputSearch],
     kind: str | None,
-    known_noise: Noise | StudentNoise | None,
+    prescribed: Noise | StudentNoise | None,
     most: int | None,
 ) -> None:
     """Go through the stages of the search for all outputs.
@@ -237,10 +262,10 @@ def _fit_all(
     Args:
         searches: The search for each output.
         kind: As for `OutputSearch`.
-        known_noise: The noise if it is known.
+        prescribed: The noise if it is known.
         most: Number of components; None takes the most probable hyperparameters.
     """
-    estimated = known_noise is None
+    estimated = prescribed is None
     heavy = kind == "student_t" or (kind is None and estimated)
     steps = sum(search.steps for search in searches)
     most_rows = max(len(search.data.rows) for search in searches)
@@ -254,7 +279,7 @@ def _fit_all(
             bests = [search.best for search in searches]
             noises = [search.noise for search in searches]
             sizes = None if estimated else [noise.variances for noise in noises]
-            freedom = known_noise.df if isinstance(known_noise, StudentNoise) else None
+            freedom = prescribed.df if isinstance(prescribed, StudentNoise) else None
             always = kind is not None
             seed = searches[0].data.seed
             bests, noises = student_noise(bests, noises, always, sizes, freedom, seed)
@@ -342,23 +367,11 @@ def _tails_of_all_rows(
 
 
 def _given_all_rows(
-    searches: Sequence[OutputSearch],
-    prior: MixturePrior,
-    variances: Array,
-    X: Array,
-    y: Array,
+    searches: Sequence[OutputSearch], prior: MixturePrior, variances: Array, X: Array, y: Array
 ) -> MixturePrior:
-    """Update the weights of a prior, estimated from some rows, by the evidence of all rows.
+    """Return a prior that was estimated from some rows, with weights given all rows.
 
-    Args:
-        searches: The search for each output.
-        prior: The prior.
-        variances: Variances of the noise at all data, (N, n_out).
-        X: (N, n_in).
-        y: (N, n_out).
-
-    Returns:
-        The prior with new weights.
+    `variances` are those of the noise at all data, (N, n_out).
     """
     noise = resolved(variances[:, :, None] * np.eye(y.shape[1]), prior.components, X, y)
     of_all = np.array([ProcessPosterior(c, noise, X, y).log_evidences for c in prior.components])
@@ -367,3 +380,77 @@ def _given_all_rows(
         gains = evidences - search.evidences
         weights.append(prior_weights(updated(search.weights, gains), evidences))
     return replace(prior, weights=np.column_stack(weights))
+
+
+def noise_beside_prior(
+    noise: Noise | StudentNoise | str | None, X: Array, y: Array, data_noise: DataNoise | None
+) -> Any:
+    """Return the given noise, or estimate noise of the given kind, for a given prior."""
+    heavy = is_heavy_tailed(noise)
+    if heavy and data_noise is not None:
+        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
+    if isinstance(noise, StudentNoise):
+        return noise
+    if heavy:
+        return StudentNoise(likely_noise("constant", X, y))
+    if is_whole(data_noise, noise, y.shape[1]):
+        return np.zeros((y.shape[1], y.shape[1]))
+    return without_zeros(likely_noise(noise, X, y, data_noise), y)
+
+
+def likely_noise(
+    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None = None
+) -> Noise:
+    """Return the given noise, or estimate Gaussian noise from the evidence of data.
+
+    None and "constant" give standard deviations, (n_out,), and "heteroscedastic" gives a
+    HeteroscedasticNoise. If the standard deviations of the data are known, None and zero give
+    zeros, (n_out, n_out). The estimate uses at most FEW rows, chosen at random.
+    """
+    if is_whole(data_noise, noise, y.shape[1]):
+        return np.zeros((y.shape[1], y.shape[1]))
+    kind = "constant" if noise is None else noise
+    if not isinstance(kind, str):
+        return kind
+    check_option("noise", kind, NOISE_RESTARTS)
+    restarts = NOISE_RESTARTS[kind]
+    estimate = estimated_model(
+        X, y, kind, data_noise, form=MeanForm(), restarts=restarts, most_rows=FEW
+    ).noise
+    assert not isinstance(estimate, StudentNoise)
+    return estimate
+
+
+def likely_prior(
+    prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, data_noise: DataNoise | None = None
+) -> Any:
+    """Return the given prior, or estimate an average over families under this noise for None.
+
+    The prior of an output that does not vary is as wide as its bounds, because networks need that.
+    """
+    if prior is not None:
+        return prior
+    return estimated_model(X, y, noise, data_noise, constant_deviation=WIDE).prior
+
+
+def noise_of_training(
+    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None
+) -> tuple[Covariance, Array]:
+    """Return the noise of ensemble members, and its covariances at the data.
+
+    Args:
+        noise: Given noise, its kind, or None.
+        X: (N, n_in).
+        y: (N, n_out).
+        data_noise: What is known of the noise of each datum, which the covariances include.
+
+    Returns:
+        Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
+    """
+    model = likely_noise(noise, X, y, data_noise)
+    sizes = X.shape[1], y.shape[1]
+    whole = is_whole(data_noise, model, y.shape[1])
+    member_noise = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
+    covariances = covariances_of_data(member_noise, X, data_noise)
+    warn_of_excess(covariances, y, stacklevel=7)
+    return member_noise, covariances

@@ -104,6 +104,7 @@ class OutputData:
         self.sparse = few_for_inputs(*self.u.shape)
         self.covariance: PrescribedCovariance | None = None
         scaling = self.inputs, self.low, self.width
+        data = self.X, *scaling, self.spread
         if prior is not None:
             features = [prior.active_dims_of(output, X.shape[1])]
             alone = GaussianProcessPrior(0.0, [prior.kernels[output]], 1, features)
@@ -113,12 +114,11 @@ class OutputData:
         elif isinstance(self.mean, ProcessModel):
             m = self.mean(self.X)
             factor = float(likely_factors(m, values - m)[column])
-            process = self.mean, column, factor
             self.covariance = PrescribedProcess(
-                *process, kernel_of_mean, self.X, *scaling, self.spread
+                kernel_of_mean, *data, model=self.mean, output=column, subtracted=factor
             )
         elif form is not None:
-            self.covariance = PrescribedCovariance(kernel_of_mean, self.X, *scaling, self.spread)
+            self.covariance = PrescribedCovariance(kernel_of_mean, *data)
         self.basis = StandardBasis(self.X, ())
         self._prescribe_noise(data_noise, output)
 
@@ -212,13 +212,8 @@ def varied_rows(columns: Array, most: int, seed: int | None) -> Ints:
 def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
     """Return indices of inputs in an order that does not depend on the order of the columns of X.
 
-    Random numbers are assigned to inputs in this order, so that the result does not depend on the
-    order of the columns.
-
-    Args:
-        X: (N, n_in).
-        y: Outputs minus their means, (N, n_out).
-        chosen: Indices of the inputs, which vary.
+    Random numbers are assigned to the chosen inputs, which vary, in this order. The outputs y
+    (N, n_out) are minus their means.
     """
     u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
     scaled = y / np.sqrt(np.mean(y**2, axis=0))

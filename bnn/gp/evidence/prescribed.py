@@ -7,7 +7,8 @@ The other such covariance is that of a kernel whose open parameters are estimate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -71,22 +72,7 @@ class MeanForm:
         intercept: bool = True,
         coefficient_variance: float | None = None,
     ) -> Self:
-        """Check the arguments of `fit_prior` that describe the mean.
-
-        Args:
-            X: (N, n_in).
-            y: (N, n_out).
-            mean: As for `fit_prior`, like all that follow.
-            mean_features: See there.
-            intercept: See there.
-            coefficient_variance: See there.
-
-        Returns:
-            The form of the mean.
-
-        Raises:
-            ValueError: If an argument is invalid or does not match X or y.
-        """
+        """Return the form that arguments of `fit_prior` describe; ValueError if one is invalid."""
         model = None
         if mean is not None:
             model = ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)
@@ -159,15 +145,10 @@ def likely_factors(m: Array, away: Array) -> Array:
 def linear_trend(
     X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
 ) -> Linear | None:
-    """Return the kernel of a linear mean of one output; None if it has no terms.
+    """Return the kernel of a linear mean of chosen inputs for one output; None without terms.
 
-    Args:
-        X: Inputs, (N, n_in).
-        spread: Variance of the output.
-        chosen: Indices of the inputs of the mean.
-        intercept: Whether the mean has a constant.
-        variance: Prior variance of the coefficients around zero at x = 0; None takes a large one,
-            around the mean of the data.
+    `spread` is the variance of the output. `variance` is the prior variance of the coefficients
+    around zero at x = 0; None takes a large one, around the mean of the data.
     """
     if not chosen and not intercept:
         return None
@@ -184,13 +165,14 @@ def linear_trend(
     return Linear(tuple(slopes), offset, tuple(origin), tuple(reach))
 
 
+@dataclass(eq=False)
 class PrescribedCovariance:
     """Covariance of a given kernel, or of a mean with uncertain coefficients, for scaled data.
 
-    Args:
-        kernel: Kernel in the units of X and y; None stands for zero covariance.
+    Attributes:
+        open_kernel: Kernel in the units of X and y; None stands for zero covariance.
         X: Inputs, (N, n_in).
-        varying: Indices of the inputs that are scaled, (n,).
+        inputs: Indices of the inputs that are scaled, (n,).
         low: Least values of these inputs, (n,).
         width: Ranges of these inputs, (n,).
         spread: Variance of y, by which the covariance is divided.
@@ -198,67 +180,54 @@ class PrescribedCovariance:
         hyperpriors: Hyperpriors of the logarithms of its open parameters.
     """
 
-    def __init__(
-        self,
-        kernel: sk.Kernel | None,
-        X: Array,
-        varying: Ints,
-        low: Array,
-        width: Array,
-        spread: float,
-        features: Sequence[int] | None = None,
-        hyperpriors: Sequence[Hyperprior] = (),
-    ) -> None:
-        self._kernel = kernel
-        self._X = X
-        self._scaling = varying, low, width
-        self._spread = spread
-        self._features = list(range(X.shape[1])) if features is None else list(features)
-        self.hyperpriors = hyperpriors
-        self._latest: tuple[bytes, Any] = b"", None
-        if not hyperpriors:
-            zeros = np.zeros((len(X), len(X)))
-            self._covariance = zeros if kernel is None else kernel(self._seen(X)) / spread
+    open_kernel: Any
+    X: Array
+    inputs: Ints
+    low: Array
+    width: Array
+    spread: float
+    features: Sequence[int] | None = None
+    hyperpriors: Sequence[Hyperprior] = ()
+    _latest: tuple[bytes, Any] = (b"", None)
 
-    def thinned(self, rows: Ints) -> PrescribedCovariance:
+    def thinned(self, rows: Ints) -> Self:
         """Return the covariance for some of the data."""
-        X = self._X[rows]
-        scaling = *self._scaling, self._spread
-        return PrescribedCovariance(self._kernel, X, *scaling, self._features, self.hyperpriors)
-
-    @property
-    def open_kernel(self) -> Any:
-        """The kernel with its open parameters."""
-        return self._kernel
+        return replace(self, X=self.X[rows])
 
     def kernel(self, logs: Array) -> Any:
         """Return the kernel in the units of X and y, for logarithms of its open parameters."""
         if not self.hyperpriors:
-            return self._kernel
+            return self.open_kernel
         key = logs.tobytes()
         if self._latest[0] != key:  # kept, because a search needs values and slopes in turn
-            self._latest = key, with_values(self._kernel, np.exp(logs))
+            self._latest = key, with_values(self.open_kernel, np.exp(logs))
         return self._latest[1]
+
+    @cached_property
+    def _without_open(self) -> Array:
+        """The covariance of the scaled data under a kernel without open parameters, (N, N)."""
+        if self.open_kernel is None:
+            return np.zeros((len(self.X), len(self.X)))
+        return np.asarray(self.open_kernel(self._seen(self.X)) / self.spread)
 
     def covariance(self, logs: Array) -> Array:
         """Return the covariance of the scaled data, (N, N)."""
         if not self.hyperpriors:
-            return self._covariance
-        return np.asarray(self.kernel(logs)(self._seen(self._X)) / self._spread)
+            return self._without_open
+        return np.asarray(self.kernel(logs)(self._seen(self.X)) / self.spread)
 
     def slopes(self, logs: Array) -> Iterator[Array]:
         """Yield the derivatives of the covariance with respect to the logarithms, (N, N) each."""
-        for slope in slopes(self._kernel, self.kernel(logs), self._seen(self._X)):
-            yield slope / self._spread
+        for slope in slopes(self.open_kernel, self.kernel(logs), self._seen(self.X)):
+            yield slope / self.spread
 
     def at(self, places: Array, logs: Array) -> tuple[Array, Array]:
         """Return covariances with the data, (N, m), and variances, (m,), at m scaled places."""
         kernel = self.kernel(logs)
         if kernel is None:
-            return np.zeros((len(self._X), len(places))), np.zeros(len(places))
-        points = self._points(places)
-        between = kernel(self._seen(self._X), self._seen(points)) / self._spread
-        return between, kernel.diag(self._seen(points)) / self._spread
+            return np.zeros((len(self.X), len(places))), np.zeros(len(places))
+        points = self._seen(self._points(places))
+        return kernel(self._seen(self.X), points) / self.spread, kernel.diag(points) / self.spread
 
     def factor(self, logs: Array) -> float:  # noqa: ARG002
         """Return the factor ρ of the low-fidelity model in the mean."""
@@ -266,55 +235,51 @@ class PrescribedCovariance:
 
     def mean(self, logs: Array) -> Array:  # noqa: ARG002
         """Return the mean of the scaled data, (N,), minus the part already subtracted from them."""
-        return np.zeros(len(self._X))
+        return np.zeros(len(self.X))
 
     def mean_slopes(self, logs: Array) -> Array:
         """Return the derivatives of the mean with respect to the open parameters, (p, N)."""
-        return np.zeros((len(logs), len(self._X)))
+        return np.zeros((len(logs), len(self.X)))
 
     def mean_at(self, places: Array, logs: Array) -> Array:  # noqa: ARG002
         """Return this mean at m scaled places, (m,)."""
         return np.zeros(len(places))
 
     def _seen(self, X: Array) -> Array:
-        return X[:, self._features]
+        return X if self.features is None else X[:, self.features]
 
     def _points(self, places: Array) -> Array:
         """Return scaled places (m, n) in the units of the inputs, (m, n_in)."""
-        varying, low, width = self._scaling
-        points = np.tile(self._X[0], (len(places), 1))
-        points[:, varying] = low + width * places
+        points = np.tile(self.X[0], (len(places), 1))
+        points[:, self.inputs] = self.low + self.width * places
         return points
 
 
+@dataclass(eq=False)
 class PrescribedProcess(PrescribedCovariance):
     """Mean and covariance of a fitted process times an open factor ρ, plus a linear trend.
 
-    Args:
+    Attributes:
         model: The process.
         output: Index of its output.
         subtracted: Factor whose multiple of the mean has been subtracted from the data.
-        arguments: Those of `PrescribedCovariance`, with the kernel of the trend.
     """
 
-    def __init__(
-        self, model: ProcessModel, output: int, subtracted: float, *arguments: Any
-    ) -> None:
-        super().__init__(*arguments)
-        self._model = model
-        self._output = output
-        self._subtracted = subtracted
-        self._arguments = arguments
-        self.hyperpriors = (Hyperprior(1.0, FACTOR, FACTORS),)
-        self._covariance_of_process = model.between(self._X, self._X, output) / self._spread
-        self._mean = model(self._X)[:, output] / np.sqrt(self._spread)
+    _: KW_ONLY
+    model: ProcessModel
+    output: int
+    subtracted: float
+    hyperpriors: Sequence[Hyperprior] = (Hyperprior(1.0, FACTOR, FACTORS),)
 
-    def thinned(self, rows: Ints) -> PrescribedProcess:
-        """Return the covariance for some of the data."""
-        trend, X, *scaling = self._arguments
-        return PrescribedProcess(
-            self._model, self._output, self._subtracted, trend, X[rows], *scaling
-        )
+    @cached_property
+    def _of_process(self) -> Array:
+        """The covariance of the scaled data for ρ = 1, (N, N)."""
+        return self.model.between(self.X, self.X, self.output) / self.spread
+
+    @cached_property
+    def _mean(self) -> Array:
+        """The mean of the scaled data for ρ = 1, (N,)."""
+        return np.asarray(self.model(self.X)[:, self.output] / np.sqrt(self.spread))
 
     def factor(self, logs: Array) -> float:
         """Return ρ, which is the open parameter itself, not its exponential."""
@@ -322,26 +287,26 @@ class PrescribedProcess(PrescribedCovariance):
 
     def kernel(self, logs: Array) -> Any:
         """Return the kernel in the units of X and y."""
-        process = MultipleProcess(self._model, self._output, self.factor(logs))
-        return process if self._kernel is None else self._kernel + process
+        process = MultipleProcess(self.model, self.output, self.factor(logs))
+        return process if self.open_kernel is None else self.open_kernel + process
 
     def covariance(self, logs: Array) -> Array:
         """Return the covariance of the scaled data, (N, N)."""
-        return np.asarray(self._covariance + self.factor(logs) ** 2 * self._covariance_of_process)
+        return np.asarray(self._without_open + self.factor(logs) ** 2 * self._of_process)
 
     def slopes(self, logs: Array) -> Iterator[Array]:
         """Yield the derivative of the covariance with respect to ρ, (N, N)."""
-        yield 2.0 * self.factor(logs) * self._covariance_of_process
+        yield 2.0 * self.factor(logs) * self._of_process
 
     def mean(self, logs: Array) -> Array:
         """Return the mean of the scaled data, (N,), minus the multiple already subtracted."""
-        return np.asarray((self.factor(logs) - self._subtracted) * self._mean)
+        return np.asarray((self.factor(logs) - self.subtracted) * self._mean)
 
     def mean_slopes(self, logs: Array) -> Array:  # noqa: ARG002
         """Return the derivative of the mean with respect to ρ, (1, N)."""
-        return np.asarray(self._mean[None])
+        return self._mean[None]
 
     def mean_at(self, places: Array, logs: Array) -> Array:
         """Return this mean at m scaled places, (m,)."""
-        values = self._model(self._points(places))[:, self._output]
-        return np.asarray((self.factor(logs) - self._subtracted) * values / np.sqrt(self._spread))
+        values = self.model(self._points(places))[:, self.output]
+        return np.asarray((self.factor(logs) - self.subtracted) * values / np.sqrt(self.spread))

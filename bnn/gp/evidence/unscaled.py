@@ -28,10 +28,7 @@ def components_of_prior(
 ) -> list[GaussianProcessPrior]:
     """Return the components of the prior of all outputs that were searched.
 
-    Args:
-        searches: The search for each output, with as many components.
-        n_in: Number of inputs.
-        prior: The prior whose open parameters were estimated, or None.
+    `prior` is the one whose open parameters were estimated, or None.
     """
     components = list(zip(*(_kernels(search, n_in) for search in searches), strict=True))
     n_out = len(searches)
@@ -147,18 +144,10 @@ def _bounds(limits: Array) -> tuple[Array, Array]:
 def prior_with_constants(
     prior: MixturePrior | None, outputs: Ints, X: Array, y: Array, deviation: float | None
 ) -> MixturePrior:
-    """Add outputs that do not vary to a prior.
+    """Return a prior of all outputs; one that does not vary is an unknown constant.
 
-    Args:
-        prior: Prior of the outputs that vary; None if none does.
-        outputs: Indices of these outputs.
-        X: (N, n_in).
-        y: (N, n_out).
-        deviation: Prior standard deviation of an output that does not vary, relative to its value;
-            None takes the rounding error.
-
-    Returns:
-        The prior of all outputs. One that does not vary is an unknown constant near its value.
+    The prior given is that of the outputs that vary, None if none does. A constant is near its
+    value, with this standard deviation relative to it, or the rounding error for None.
     """
     n_in = X.shape[1]
     n_out = y.shape[1]
@@ -188,16 +177,7 @@ def prior_with_constants(
 def noise_with_constants(
     noise: Noise | StudentNoise | None, outputs: Ints, y: Array
 ) -> Noise | StudentNoise:
-    """Add outputs that do not vary to estimated noise.
-
-    Args:
-        noise: Noise of the outputs that vary; None if none does.
-        outputs: Indices of these outputs.
-        y: (N, n_out).
-
-    Returns:
-        The noise of all outputs, which is the rounding error for those that do not vary.
-    """
+    """Return the noise of all outputs: estimated noise, or the rounding error of a constant."""
     rounding = np.maximum(rounding_of(y), LEAST_NOISE)
     if isinstance(noise, StudentNoise):
         gaussian: Any = noise_with_constants(noise.noise, outputs, y)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 import bnn
-from bnn.export.noise import log_noise
+from bnn.export.models import log_noise
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)

@@ -121,7 +121,7 @@ BAD_COMMANDS = [
     ("generate --inputs {}/other/dataset.csv --out {}/other", "that --out would replace"),
     ("statistics {}/other --out {}/other/dataset.csv", "an input that --out would replace"),
     (f"curves {NOISE} --out {{}}/bad.csv", "move it, or use another name: {}/bad.csv"),
-    (f"curves {NOISE} --out {{}}/other", "must end in .csv or .parquet"),
+    (f"curves {NOISE} --out {{}}/other", "must end in .csv"),
     (f"statistics {NOISE} --out {{}}/other", "a folder has this name"),
     (f"{GENERATE}/bad.csv", "File exists: {}/bad.csv"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),

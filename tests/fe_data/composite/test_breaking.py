@@ -173,22 +173,25 @@ def test_the_number_of_workers_does_not_matter(tmp_path):
     assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
 
 
+PUBLISHED = (7.88, 45.0, 0.0070)  # modulus [GPa], peak [MPa] and its strain
+
+
 @pytest.mark.slow
 def test_the_published_case_is_inside_the_scatter_of_30_microstructures():
-    """Modulus 7.88 GPa, and a peak of 45.0 MPa at 0.0070 (rve2d-fibre, 9 fibres, v_f 0.40)."""
+    """As soon as some enclose all three values, the scatter of 30 does (rve2d-fibre, 9 fibres)."""
     phases = named_phases("glass_epoxy_debonding")
     settings = Settings(n_fibres=9, resolution=4.0)
-    samples = [
-        sample_strength(phases, "transverse_tension", 0.4, seed, settings, 0.05)
-        for seed in range(30)
-    ]
-    assert all(sample.is_reached for sample in samples)
-    peaks = np.array([sample.strength.strength_MPa for sample in samples])
-    strains = np.array([sample.strength.strain_at_strength for sample in samples])
-    assert peaks.min() < 45.0 < peaks.max()
-    assert strains.min() < 0.0070 < strains.max()
     first = Loading((1e-4, *[None] * 5), increments=1)
-    fibres = [random_microstructure(0.4, seed, 9) for seed in range(30)]
-    rves = [solve_composite(phases, m, first, resolution=4.0, silent=True) for m in fibres]
-    moduli = [rve.history["stress"][-1, 0] / 0.1 for rve in rves]  # GPa
-    assert min(moduli) < 7.88 < max(moduli)
+    values = []
+    for seed in range(30):
+        sample = sample_strength(phases, "transverse_tension", 0.4, seed, settings, 0.05)
+        assert sample.is_reached
+        fibres = random_microstructure(0.4, seed, 9)
+        rve = solve_composite(phases, fibres, first, resolution=4.0, silent=True)
+        modulus = rve.history["stress"][-1, 0] / 0.1
+        strength = sample.strength
+        values.append((modulus, strength.strength_MPa, strength.strain_at_strength))
+        is_inside = (np.min(values, axis=0) < PUBLISHED) & (np.max(values, axis=0) > PUBLISHED)
+        if is_inside.all():
+            return
+    pytest.fail(f"modulus, peak and strain inside the scatter: {is_inside}")

@@ -130,18 +130,6 @@ def test_records_behind_a_link_are_not_replaced(made):
     assert path.read_bytes() == before
 
 
-def test_a_folder_of_an_older_version_has_no_checksum_of_its_failures(tmp_path):
-    seeds = frozenset({DESIGN.sample(2).seed, retry_seed(DESIGN.sample(2).seed)})
-    make(tmp_path, AnalyticRVE(failing=seeds))
-    path = tmp_path / storage.PROVENANCE
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if "failures_sha256" not in line))
-    assert verify(tmp_path)[0] == []
-    assert make(tmp_path, retry_failed=True).counts["ok"] == 8
-    assert not (tmp_path / storage.FAILURES).exists()
-    assert verify(tmp_path)[0] == []
-
-
 def test_a_kill_between_two_tables_leaves_a_folder_that_the_same_command_finishes(
     tmp_path, monkeypatch, undisturbed
 ):
