@@ -43,7 +43,6 @@ NOISE_DEVIATION = 2.0
 SMALL_NOISE = 1e-6
 SMALL_DEVIATION = 4.0
 SMALL_ODDS = 3.0  # prior odds of usual to small noise
-NO_NOISE = 1e-12  # variance that stands for no noise at all, relative to that of the output
 # Normal hyperpriors around zero.
 WARP_DEVIATION = 1.0
 MIXING_DEVIATION = 0.3
@@ -436,10 +435,7 @@ class FamilyDensity:
         return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
 
     def left_out(self, eta: Array) -> tuple[Array, Array]:
-        """Predict each datum from all other data.
-
-        Returns:
-            y minus its prediction, in standard deviations, (N,), and the log density of y, (N,).
+        """Return each residual from all other data, in deviations, and its log density, (N,) each.
 
         Source: Rasmussen & Williams (2006), equations 5.10 to 5.12.
         """

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from bnn._validation import Array
-from bnn.gp.evidence.families import NO_NOISE, Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
 from bnn.gp.evidence.heavy_tails import ODDS, OutputNoise
 from bnn.gp.evidence.hyperpriors import most_probable_of_kernel
 from bnn.gp.evidence.laplace import (
@@ -38,6 +38,7 @@ LIKELY = 7.0  # families are averaged if their log evidence is less than this be
 LEAST_SLOPED = 0.05  # input-dependent noise of a smaller probability is left out
 # Data may have no noise if a family finds this variance or less, relative to that of the output.
 DOUBTED = 5e-3
+NO_NOISE = 1e-12  # variance that stands for no noise at all
 CLEAR = 2.5  # least gain without noise in the log density of data left out, in standard errors
 LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
