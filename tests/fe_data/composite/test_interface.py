@@ -39,7 +39,8 @@ from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
 INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
-LAW = CohesiveLaw.of(INTERFACE, 3.5, 0.03)  # for a side of 0.03 mm
+SIDE = 0.03  # mm
+LAW = CohesiveLaw.of(INTERFACE, 3.5, SIDE)
 ONE = Microstructure([[0.5, 0.5]], np.sqrt(0.4 / np.pi))
 CUT = Microstructure([[0.1, 0.5], [0.6, 0.03]], np.sqrt(0.15 / np.pi))  # by the edges of the RVE
 
@@ -102,50 +103,63 @@ def test_a_debonded_interface_resists_compression_only():
     assert closed.traction[0, 1] == 0.0
 
 
-def published_traction(opening, largest, onset_exponent):
-    """Tractions (c,) of a law with the largest opening so far as its history, as diffcohesive has.
+def published(opening, largest):
+    """Traction (c,), damage and largest opening of diffcohesive 0.1.2, for equal stiffnesses.
 
-    The opening at the onset is interpolated between the pure modes with δ_0^e, where e = -2 is the
-    quadratic criterion of the stress, and e = 2 that of A. Turon et al. (Mech. Mater. 38 (2006)
-    1072), which diffcohesive 0.1.2 uses. Everything else is the same.
+    Its onset is that of A. Turon et al. (Mech. Mater. 38 (2006) 1072) with the exponent 1, and its
+    history is the largest opening so far. Its smoothing of max(x, 0) is left out.
     """
     K, N, S, G_I, G_II, eta = 1e8, 50.0, 75.0, 0.002, 0.006, 1.45  # N, mm
     normal, shear = max(opening[0], 0.0), np.linalg.norm(opening[1:])
     size = np.hypot(normal, shear)
     B = shear**2 / size**2
-    e = onset_exponent
-    onset = ((1 - B) * (N / K) ** e + B * (S / K) ** e) ** (1 / e)
+    onset = np.sqrt((N / K) ** 2 + ((S / K) ** 2 - (N / K) ** 2) * B)
     final = 2 * (G_I + (G_II - G_I) * B**eta) / (K * onset)
     largest = max(largest, size)
     damage = np.clip(final * (largest - onset) / (largest * (final - onset)), 0.0, 1.0)
-    traction = (1 - damage) * K * opening
-    traction[0] = K * opening[0] if opening[0] < 0 else traction[0]
-    return traction, largest
+    traction = K * opening - damage * K * np.append(normal, opening[1:])
+    return traction, damage, largest
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75, 1.0])
-@pytest.mark.parametrize("e", [-2, 2])
-def test_the_traction_is_that_of_another_implementation(share, e):
-    """Along a path of one mode with unloading and reloading, to 1e-6.
+def mixed(sizes, shares):
+    """Openings [mm], in parts of the final opening, with two components of the shear."""
+    modes = np.arcsin(np.sqrt(shares))
+    final = SIDE * LAW.openings(np.asarray(shares))[1]
+    direction = np.stack([np.cos(modes), 0.6 * np.sin(modes), 0.8 * np.sin(modes)], axis=1)
+    return (final * sizes)[:, None] * direction
 
-    With the onset of diffcohesive the tractions are equal in the pure modes. Between them they
-    differ by up to 8 %.
-    """
-    side = 0.03  # mm
-    mode = np.arcsin(np.sqrt(share))
-    final = side * LAW.openings(np.array([share]))[1][0]
-    sizes = np.concatenate([np.linspace(0.01, 0.6, 60), [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
-    damage, largest, apart = np.zeros(1), 0.0, []
-    for size in final * sizes:
-        opening = size * np.array([np.cos(mode), np.sin(mode) * 0.6, np.sin(mode) * 0.8])
-        ours = LAW.evaluate(opening[None] / side, damage)
+
+RELOADED = np.concatenate([np.linspace(0, 0.6, 60)[1:], [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
+CHANGING = np.linspace(0.0, 1.0, 92)
+MIXED = {
+    **{f"B = {B:g}": mixed(RELOADED, np.full(93, B)) for B in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)},
+    "from opening to sliding": mixed(1e-3 + CHANGING, CHANGING**2),
+    "from sliding to more opening": mixed(1e-3 + CHANGING, 1 - CHANGING**2 / 3),
+    "closed and sheared": mixed(RELOADED, np.ones(93)) - [1e-6, 0.0, 0.0],
+}
+
+
+@pytest.mark.parametrize("path", MIXED)
+def test_traction_and_damage_are_those_of_another_implementation(path):
+    """Along paths with unloading and reloading, or with a mode that changes, to 1e-6."""
+    damage, largest = np.zeros(1), 0.0
+    for opening in MIXED[path]:
+        ours = LAW.evaluate(opening[None] / SIDE, damage)
         damage = ours.damage
-        theirs, largest = published_traction(opening, largest, e)
-        apart.append(np.abs(ours.traction[0] - theirs).max())
-    if e == -2 or share in (0.0, 1.0):
-        assert max(apart) < 1e-6 * 75.0
-    else:
-        assert 0.01 * 50.0 < max(apart) < 0.09 * 75.0
+        traction, expected, largest = published(opening, largest)
+        np.testing.assert_allclose(ours.traction[0], traction, atol=1e-6 * 50.0)
+        assert damage[0] == pytest.approx(expected, abs=1e-6)
+    assert damage[0] == 1.0
+
+
+def test_a_debonded_interface_stays_debonded_if_the_mode_changes():
+    """If the largest opening were the history, it would carry half its shear strength again."""
+    opened_by = mixed(np.ones(1), np.zeros(1))[0]
+    sheared = np.linalg.norm(opened_by) * np.array([0.0, 1.0, 0.0])
+    _, damage, largest = published(opened_by, 0.0)
+    assert damage == pytest.approx(1.0)
+    assert np.linalg.norm(published(sheared, largest)[0]) == pytest.approx(37.5, rel=0.01)
+    assert (LAW.evaluate(sheared[None] / SIDE, np.ones(1)).traction == 0.0).all()
 
 
 @pytest.mark.parametrize("size", [2, 3])
