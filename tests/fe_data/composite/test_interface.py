@@ -30,6 +30,7 @@ from fe_data import (
     verify,
 )
 from fe_data.__main__ import main
+from fe_data.cli.sampling import report
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
@@ -478,6 +479,19 @@ def test_measured_strengths_are_beside_those_of_the_rves():
             "cannot be combined",
         ),
         ("rve --material glass_epoxy_debonding --vf 0.3 --drop 2", "drop"),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--strain 0.1",
+            "--strain cannot be combined with --strength",
+        ),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--increments 9",
+            "--increments cannot be combined with --strength",
+        ),
+        ("rve --material glass_epoxy_debonding --strength transverse_tension --vf 0", "vf > 0"),
+        ("strengths --material glass_epoxy_debonding --vf 0", "vf > 0"),
+        ("envelope --material glass_epoxy_debonding --vf 0", "vf > 0"),
     ],
 )
 def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
@@ -487,6 +501,21 @@ def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, c
     monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
     assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_the_exit_code_says_whether_a_strength_was_reached(tmp_path, capsys, monkeypatch):
+    short = Loading((1e-4, *[None] * 5), increments=1)
+    monkeypatch.setattr("fe_data.composite.interface.strength_loading", lambda _: short)
+    words = "rve --material glass_epoxy_debonding --vf 0.3 --n-fibres 1 --resolution 3 "
+    assert main([*words.split(), "--strength", "transverse_tension", "--out", str(tmp_path)]) == 1
+    assert "transverse_tension was not reached" in capsys.readouterr().err
+    assert json.loads((tmp_path / "result.json").read_text())["status"] == "complete"
+
+
+def test_a_reason_is_printed_once_for_all_seeds(capsys):
+    samples = [SampledStrength("transverse_shear", seed, None, "why") for seed in range(3)]
+    assert report("", samples, None) == 1
+    assert capsys.readouterr().err == "fe_data: transverse_shear, seeds 0, 1, 2: why\n"
 
 
 def test_a_dataset_has_strengths(tmp_path, monkeypatch):
