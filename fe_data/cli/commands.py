@@ -178,7 +178,8 @@ def rve(
     else:
         inputs, phases = _of_material(material, values, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
-    paths = options.strength(strength, paths, phases)
+    random_vf = vf if microstructure is None else None
+    paths = options.strength(strength, paths, phases, random_vf, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
@@ -187,12 +188,14 @@ def rve(
     equations: Any = solver if phases is None else (Path(str(material)).stem, phases)
     arguments = inputs, fibres, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, lacking = run_rve(*arguments, equations, interphase, mesh, drop)
+        line, lacking, broken = run_rve(*arguments, equations, interphase, mesh, drop)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
     if mesh is not None:
         show(f"wrote {mesh}")
+    if strength is not None and not (broken and broken.is_reached):
+        return say(f"{strength} was not reached: the mean stress did not fall by 1 %", INCOMPLETE)
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fe_data.arrays import Floats
 from fe_data.cli.options import require_writable
 from fe_data.cli.sampling import Sampling
+from fe_data.composite.formulas import puck
+from fe_data.composite.measured import Measured
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
 from fe_data.settings import require_integer
 from safe_files import writing
@@ -59,8 +63,10 @@ def write_envelope(
     summary = {**means, "vf": sampling.vf, "replicates": replicates, "n_fibres": n_fibres}
     text = json.dumps(summary, indent=1) + "\n"
     write_atomic(out / SUMMARY, text.encode(), _BEGINNINGS[SUMMARY])
+    title = f"v_f = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
+    figure = plot_envelope(samples, means, title, sampling.phases.measured)
     with replacing(out / PICTURE, writing.PICTURE) as picture:
-        plot_envelope(samples, means).savefig(picture, format="png", dpi=150)
+        figure.savefig(picture, format="png", dpi=150)
     return samples, _table(means)
 
 
@@ -106,28 +112,68 @@ def _table(means: dict[str, list[Any]]) -> str:
     return "\n".join(lines)
 
 
-def plot_envelope(samples: list[EnvelopePoint], means: dict[str, list[Any]]) -> Figure:
-    """Draw the points of all RVEs, and the means of the directions of stress.
+def plot_envelope(
+    samples: list[EnvelopePoint],
+    means: dict[str, list[Any]],
+    title: str,
+    measured: Measured | None = None,
+) -> Figure:
+    """Draw the RVEs, the mean and its scatter, Puck's criterion, and measured strengths of a ply.
 
     Args:
         samples: Simulated points.
-        means: Means of each direction; None if no RVE was reached.
+        means: Means of each direction of stress; None if no RVE reached its strength.
+        title: Title.
+        measured: Measured strengths; None if there are none.
 
     Returns:
-        The figure.
+        The figure. Puck's criterion goes through the means of tension, compression and shear.
     """
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     ax = figure.subplots()
-    reached = [sample for sample in samples if sample.is_reached]
-    across = [sample.transverse_MPa for sample in reached]
-    along = [sample.shear_MPa for sample in reached]
-    ax.plot(across, along, "o", ms=4, alpha=0.5, mew=0, label="RVEs")
-    pairs = zip(means["transverse_MPa"], means["shear_MPa"], strict=True)
-    line = np.array([pair for pair in pairs if pair[0] is not None], dtype=float).reshape(-1, 2)
-    ax.plot(*line.T, "k-", lw=1.4, label="mean")
     ax.axhline(0.0, color="grey", lw=0.6)
     ax.axvline(0.0, color="grey", lw=0.6)
-    ax.set(xlabel="transverse stress [MPa]", ylabel="longitudinal shear stress [MPa]")
-    ax.set(aspect="equal", title="Failure envelope")
-    ax.legend(frameon=False)
+    angles = np.radians(means["angle_deg"])
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    columns = [means["transverse_MPa"], means["shear_MPa"]]
+    # (n, 2) stresses, NaN in directions without a strength
+    stress = np.array(columns, dtype=float).T
+    deviations = [means["transverse_MPa_std"], means["shear_MPa_std"]]
+    along = np.linalg.norm(np.array(deviations, dtype=float), axis=0)[:, None] * directions
+    _fill_between(ax, stress - along, stress + along)
+    for reached, marker, label in ((True, "C0", "RVEs"), (False, "none", "RVEs without a peak")):
+        points = [s for s in samples if s.is_reached == reached and np.isfinite(s.shear_MPa)]
+        if points:
+            x, y = np.array([(s.transverse_MPa, s.shear_MPa) for s in points]).T
+            ax.plot(x, y, "o", ms=4, mfc=marker, mec="C0", alpha=0.6, label=label)
+    ax.plot(*stress.T, "C0o-", ms=3, lw=1.4, label="mean ± standard deviation")
+    at = dict(zip(means["angle_deg"], np.linalg.norm(stress, axis=1).tolist(), strict=True))
+    strengths = [at.get(angle, np.nan) for angle in (0.0, 180.0, 90.0)]
+    if np.isfinite(strengths).all():
+        ax.plot(*puck(*strengths), "k--", lw=1.0, label="Puck, through 0, 90 and 180°")
+    _draw_measured(ax, measured)
+    ax.set(xlabel="transverse stress σ_xx [MPa]", ylabel="longitudinal shear stress σ_xz [MPa]")
+    ax.set(aspect="equal", title=title)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def _fill_between(ax: Axes, inner: Floats, outer: Floats) -> None:
+    """Fill the band between two lines (n, 2), except next to points that are NaN."""
+    corners = np.stack([inner[:-1], outer[:-1], outer[1:], inner[1:]], axis=1)
+    for quadrilateral in corners[np.isfinite(corners).all(axis=(1, 2))]:
+        ax.fill(*quadrilateral.T, color="C0", alpha=0.2, lw=0)
+
+
+def _draw_measured(ax: Axes, measured: Measured | None) -> None:
+    """Draw the measured strengths in transverse tension and compression, and in shear."""
+    if measured is None:
+        return
+    tension, compression, shear = (
+        measured.get(f"{name}_MPa") or np.nan
+        for name in ("transverse_tension", "transverse_compression", "longitudinal_shear")
+    )
+    points = np.array([[tension, 0.0], [-compression, 0.0], [0.0, shear]])
+    if np.isfinite(points).any():
+        label = f"measured, v_f = {measured.vf:g}"
+        ax.plot(*points.T, "C1*", ms=11, clip_on=False, label=label)

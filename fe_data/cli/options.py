@@ -232,16 +232,25 @@ def loadings(value: LoadingValues | Path | None, context: typer.Context) -> "lis
     """Return the paths of --loading; an empty list without this option."""
     if value is None:
         return []
-    source = context.get_parameter_source("strain")
-    if source is not None and source.name != "DEFAULT":  # --strain is given, even as the default
-        raise ValueError("--strain cannot be combined with --loading, which contains it")
+    _require_absent("strain", "--loading", context)
     if isinstance(value, Path):
         return fe_data.loadings_from_file(value)
     return [fe_data.Loading(*value)]
 
 
+def _require_absent(name: str, other: str, context: typer.Context) -> None:
+    """Raise a ValueError if an option is given, even as its default."""
+    source = context.get_parameter_source(name)
+    if source is not None and source.name != "DEFAULT":
+        raise ValueError(f"--{name} cannot be combined with {other}, which contains it")
+
+
 def strength(
-    name: str | None, paths: "list[fe_data.Loading]", phases: "fe_data.Phases | None"
+    name: str | None,
+    paths: "list[fe_data.Loading]",
+    phases: "fe_data.Phases | None",
+    vf: float | None,
+    context: typer.Context,
 ) -> "list[fe_data.Loading]":
     """Return the loading of --strength, or the loadings of --loading without this option."""
     if name is None:
@@ -252,7 +261,9 @@ def strength(
         raise ValueError("--strength cannot be combined with --loading")
     if phases is None:
         raise ValueError("--strength needs --material, with an interface or damage")
-    phases.require_breakable()
+    for option in ("strain", "increments"):
+        _require_absent(option, "--strength", context)
+    phases.require_breakable(vf)
     return [strength_loading(name)]
 
 

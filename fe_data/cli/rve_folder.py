@@ -63,7 +63,7 @@ def run_rve(
     interphase: float = 0.0,
     mesh: Path | None = None,
     drop: float = DROP,
-) -> tuple[str, str]:
+) -> tuple[str, str, Strength | None]:
     """Simulate one RVE into a folder; files of an earlier run are removed at the start.
 
     A run that stops early writes the increments that it reached. The `status` in result.json is
@@ -85,7 +85,8 @@ def run_rve(
 
     Returns:
         The result in one line, and why it lacks the power law of the loading of the paper; empty
-        if it lacks nothing, with a given loading, and with an elastic matrix.
+        if it lacks nothing, with a given loading, and with an elastic matrix. Then the strength;
+        None if nothing can break.
 
     Raises:
         ConvergenceError: If Newton's method fails.
@@ -128,7 +129,8 @@ def run_rve(
         if seed is None and isinstance(rve, RVESolution):
             line += _add_anisotropy(rve, summary)
         _write(rve, summary, heading, out, xdmf, mesh)
-    return line, "" if loading is not None else _without_fit(rve)
+    strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+    return line, "" if loading is not None else _without_fit(rve), strength
 
 
 def _solve(

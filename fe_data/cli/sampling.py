@@ -45,7 +45,7 @@ class Sampling:
         from fe_data.composite.rve import DROPS
         from fe_data.geometry.spacing import require_packable
 
-        self.phases.require_breakable()
+        self.phases.require_breakable(self.vf)
         require_integer("replicates", replicates, 1, _MOST)
         require_integer("seed", self.seed, 0, MAX_SEED - replicates + 1)
         require_between("drop", self.drop, *DROPS)
@@ -120,9 +120,13 @@ def report(
         The exit code.
     """
     show(table)
-    unreached = [sample for sample in samples if not sample.is_reached]
-    for sample in unreached:
-        say(f"{sample.case}: {sample.reason}", OK)
+    unreached: dict[tuple[str, str], list[int]] = {}
+    for sample in samples:
+        if not sample.is_reached:
+            unreached.setdefault((sample.case, sample.reason), []).append(sample.seed)
+    for (case, reason), seeds in unreached.items():
+        what = "seed" if len(seeds) == 1 else "seeds"
+        say(f"{case}, {what} {', '.join(map(str, seeds))}: {reason}", OK)
     if out is not None:
         show(f"wrote {out}")
     return INCOMPLETE if unreached else OK

@@ -1,4 +1,4 @@
-"""Closed formulas for the effective constants of a composite with aligned fibres.
+"""Closed formulas for the effective constants and the failure of composites with aligned fibres.
 
 Both phases are transversely isotropic about z, with the volume fraction v of the fibres, w = 1 - v.
 The formulas are for comparison with RVEs and measurements:
@@ -11,6 +11,9 @@ The formulas are for comparison with RVEs and measurements:
 Thermal expansion along the fibres follows from a balance of stresses (R. A. Schapery, J. Compos.
 Mater. 2 (1968) 380), except for composite cylinders, where V. M. Levin's relation (Mech. Solids 2
 (1967) 58) is exact for given elastic constants.
+
+The criterion for fracture between the fibres is that of A. Puck & H. Schürmann, Compos. Sci.
+Technol. 58 (1998) 1045.
 """
 
 import math
@@ -142,6 +145,41 @@ def chamis(phases: Phases, vf: float) -> dict[str, float]:
         "alpha_L_per_K": _expansion_along(phases, vf),
         "alpha_T_per_K": root * alpha_f + (1 - root) * raised * alpha_m,
     }
+
+
+def puck(
+    tension: float, compression: float, shear: float, slopes: tuple[float, float] = (0.3, 0.25)
+) -> Floats:
+    """Compute the failure envelope of transverse stress and longitudinal shear.
+
+    Args:
+        tension: Strength Y_T in transverse tension [MPa].
+        compression: Strength Y_C in transverse compression [MPa].
+        shear: Strength S in longitudinal shear [MPa].
+        slopes: Slopes -dτ/dσ at σ = 0 in tension and compression, by default those that Puck
+            recommends for glass fibres [-].
+
+    Returns:
+        Transverse stresses σ and shear stresses τ, (2, n) [MPa].
+
+    Examples:
+        >>> from fe_data.composite.formulas import puck
+        >>> puck(35.0, 114.0, 72.0)[:, [0, -1]].round(9).tolist()
+        [[35.0, -114.0], [0.0, 0.0]]
+    """
+    p, q = slopes
+    stress = np.linspace(tension, -compression, 201)
+    pulled, pressed = np.maximum(stress, 0.0), np.minimum(stress, 0.0) / compression
+    # A: √((τ/S)² + (1 - p Y_T/S)² (σ/Y_T)²) + p σ/S = 1
+    across = (1 - p * tension / shear) * pulled / tension
+    A = np.sqrt(np.maximum((1 - p * pulled / shear) ** 2 - across**2, 0.0))
+    # B: √(τ² + (q σ)²) + q σ = S
+    B = np.sqrt(1 - 2 * q * pressed * compression / shear)
+    # C: ((τ / (1 + r) S)² + (σ/Y_C)²) Y_C / (-σ) = 1 beyond σ = -Y_C / (1 + r)
+    r = math.sqrt(1 + 2 * q * compression / shear)
+    C = (1 + r) * np.sqrt(-pressed - pressed**2)
+    parts = [stress > 0, -pressed <= 1 / (1 + r)]
+    return np.array([stress, shear * np.select(parts, [A, B], C)])
 
 
 FORMULAS: dict[str, Formula] = {

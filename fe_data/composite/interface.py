@@ -5,14 +5,16 @@ the normal δ_n and the shear δ_s (Camanho, Dávila & de Moura, J. Compos. Mate
 
     t = (1 - d) K δ,    with K δ_n instead of (1 - d) K δ_n in compression.
 
-Let δ_m = √(<δ_n>² + δ_s²), and B = δ_s² / δ_m² the share of shear. The damage d begins when
-(t_n / N)² + (t_s / S)² = 1, at δ_0. It is complete at δ_f, with the work G_c in between
-(Benzeggagh & Kenane, Compos. Sci. Technol. 56 (1996) 439):
+Let δ_m = √(<δ_n>² + δ_s²), and B = δ_s² / δ_m² the share of shear. Damage d begins at δ_0. There
+the squared strength is interpolated between N² and S² (Turon, Camanho, Costa & Dávila, Mech. Mater.
+38 (2006) 1072; linear in B as in diffcohesive). Damage is complete at δ_f, with the work G_c in
+between (Benzeggagh & Kenane, Compos. Sci. Technol. 56 (1996) 439):
 
-    δ_0 = 1 / (K √((1 - B) / N² + B / S²)),    G_c = G_I + (G_II - G_I) B^η,
+    K δ_0 = √((1 - B) N² + B S²),    G_c = G_I + (G_II - G_I) B^η,
     δ_f = 2 G_c / (K δ_0),    d = δ_f (δ_m - δ_0) / (δ_m (δ_f - δ_0)).
 
-Damage never decreases, so that unloading goes to the origin.
+Damage never decreases, so that unloading goes to the origin. If the largest δ_m were the history, d
+could decrease when the mode changes, and a debonded interface would carry shear again.
 """
 
 import math
@@ -191,10 +193,10 @@ class CohesiveLaw(Short):
         Returns:
             δ_0 and δ_f, their derivatives by B, and G_c [MPa], each (p,).
         """
-        # q = (1 - B) / N² + B / S²,   δ_0 = 1 / (K √q)
-        q = (1 - share) / self.normal**2 + share / self.shear**2
-        onset = 1 / (self.stiffness * np.sqrt(q))
-        d_onset = -0.5 * onset * (1 / self.shear**2 - 1 / self.normal**2) / q
+        # t² = (1 - B) N² + B S²,   δ_0 = t / K,   ∂δ_0/∂B = (S² - N²) / 2 K t
+        strength = np.sqrt((1 - share) * self.normal**2 + share * self.shear**2)
+        onset = strength / self.stiffness
+        d_onset = (self.shear**2 - self.normal**2) / (2 * self.stiffness * strength)
         difference = self.toughness_II - self.toughness_I
         # G_c = G_I + (G_II - G_I) B^η,   δ_f = 2 G_c / (K δ_0)
         work = self.toughness_I + difference * share**self.exponent
@@ -259,7 +261,10 @@ class Strength(Short):
         damaged_fraction: Length fraction of the interfaces that soften or have debonded [-].
         dissipated_J_m2: Work that interfaces and softening phases have dissipated at the end, per
             area of a section through the RVE [J/m²].
-        viscous_share: Work of the viscous tractions over the dissipated work at the end [-].
+        viscous_share: Work of the viscous tractions and stresses outside snaps, over the dissipated
+            work at the end [-].
+        snap_share: Elastic energy that snaps released and fracture did not use, over the dissipated
+            work at the end [-].
         energy_error: Difference between the work of the mean stress and its parts, over this work.
         damaged_area: Area fraction of the RVE that is damaged at the end [-].
         broken_area: Area fraction that carries no stress any more [-].
@@ -272,6 +277,7 @@ class Strength(Short):
     damaged_fraction: float
     dissipated_J_m2: float
     viscous_share: float
+    snap_share: float
     energy_error: float
     damaged_area: float = 0.0
     broken_area: float = 0.0

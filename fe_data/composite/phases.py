@@ -152,13 +152,15 @@ class Phases(Short):
             self, matrix=matrix, fibres=fibres, others=others, interface=None
         )
 
-    def require_breakable(self) -> None:
-        """Raise a ValueError if nothing can break."""
+    def require_breakable(self, vf: float | None = None) -> None:
+        """Raise a ValueError if nothing can break, or if there is no fibre with random fibres."""
         if not self.can_break:
             raise ValueError(
                 "the material has no interface and no damage, so that it cannot break: give it an "
                 "interface, as in glass_epoxy_debonding, or damage of the matrix"
             )
+        if vf == 0:
+            raise ValueError("vf = 0 is out of range: a strength needs fibres, so vf > 0")
 
     @property
     def matrix_modulus_GPa(self) -> float:

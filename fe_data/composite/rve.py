@@ -339,7 +339,8 @@ def _strength(
     strain = np.abs(state.peak.strain / TO_KELVIN)
     axis = int(stress.argmax())
     fallen = 1 - np.linalg.norm(state.mean_stress) / state.peak.norm
-    parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
+    stored = end["work_on_phases"] + end.get("interface_energy", 0.0)
+    spent = end.get("debonding_energy", 0.0) + end["viscous_energy"] + end["snap_energy"]
     dissipated = end.get("debonding_energy", 0.0) + end.get("softening_energy", 0.0)
     return Strength(
         strength_MPa=float(stress[axis]),
@@ -349,7 +350,8 @@ def _strength(
         damaged_fraction=end.get("damaged_fraction", 0.0),
         dissipated_J_m2=1e3 * dissipated * side,
         viscous_share=end["viscous_energy"] / dissipated if dissipated else 0.0,
-        energy_error=1 - sum(end.get(name, 0.0) for name in parts) / end["external_work"],
+        snap_share=end["snap_energy"] / dissipated if dissipated else 0.0,
+        energy_error=1 - (stored + spent) / end["external_work"],
         damaged_area=end.get("damaged_area", 0.0),
         broken_area=end.get("broken_area", 0.0),
     )

@@ -42,8 +42,8 @@ class SampledStrength(Short):
 
     @property
     def case(self) -> str:
-        """Loading and seed, for messages."""
-        return f"{self.loading}, seed {self.seed}"
+        """Loading, for messages."""
+        return self.loading
 
 
 def sample_strength(
@@ -121,8 +121,8 @@ class EnvelopePoint(Short):
 
     @property
     def case(self) -> str:
-        """Direction and seed, for messages."""
-        return f"{self.angle_deg:g} degrees, seed {self.seed}"
+        """Direction, for messages."""
+        return f"{self.angle_deg:g} degrees"
 
 
 def _sample(
@@ -135,7 +135,7 @@ def _sample(
     drop: float,
 ) -> SampledStrength:
     """Load one random microstructure until it breaks."""
-    phases.require_breakable()
+    phases.require_breakable(vf)
     require_integer("seed", seed, 0, MAX_SEED)
     try:
         fibres = random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)

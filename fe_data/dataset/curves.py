@@ -43,6 +43,7 @@ _OF_BREAKING = {
     "broken_area": "broken_area",
     "softening_energy": "softening_energy_MPa",
     "viscous_energy": "viscous_energy_MPa",
+    "snap_energy": "snap_energy_MPa",
 }
 _NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_BREAKING}
 

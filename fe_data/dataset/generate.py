@@ -261,7 +261,8 @@ def _require_strengths(strengths: Sequence[str], phases: Phases, design: Design)
     for name in strengths:
         strength_loading(name)
     if strengths:
-        phases.require_breakable()
+        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+        phases.require_breakable(None if design.microstructures else float(fractions.min()))
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
     elif not design.loadings:

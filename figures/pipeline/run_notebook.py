@@ -131,12 +131,18 @@ def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> 
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}
-    text = nbformat.writes(notebook).replace(_in_json(f"{ROOT}/"), "")
-    for value in map(str, parameters.values()):
-        if Path(value).is_absolute():
-            shown = os.path.relpath(value, ROOT)
-            text = text.replace(_in_json(value), _in_json(shown))
+    text = nbformat.writes(notebook)
+    values = [value for value in map(str, parameters.values()) if Path(value).is_absolute()]
+    shown = {f"{ROOT}/": "", **{value: os.path.relpath(value, ROOT) for value in values}}
+    for path, relative in shown.items():
+        for written in (path, _escaped(path)):
+            text = text.replace(_in_json(written), _in_json(relative))
     return text + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as papermill writes it into the cell of parameters."""
+    return text.encode("unicode_escape").decode()
 
 
 def _in_json(text: str) -> str:

@@ -33,9 +33,13 @@ def ends(study: Study) -> str:
     """Return the table of the ends of the paths."""
     rows = []
     for loading, row in study.ends().items():
-        shares = f"{100 * row['median_share']:.1f} %; {100 * row['largest_share']:.1f} %"
-        rows.append([loading.replace("_", " "), f"{row['fell']} of {row['rves']}", shares])
-    return markdown(["loading", "fell by 20 %", "viscous share: median; largest"], rows)
+        shares = [
+            f"{100 * row[f'median_{name}']:.{digits}f}; {100 * row[f'largest_{name}']:.{digits}f}"
+            for name, digits in (("viscous", 2), ("snap", 1))
+        ]
+        rows.append([loading.replace("_", " "), f"{row['fell']} of {row['rves']}", *shares])
+    header = ["loading", "fell by 20 %", "viscous share [%]: median; largest", "snap share [%]"]
+    return markdown(header, rows)
 
 
 def halves(study: Study) -> str:

@@ -9,8 +9,6 @@ from fe_data.arrays import Floats
 from studies.results import Result
 from studies.strength_checks.simulation import STRENGTHS
 
-LIMIT = 0.02  # of the share of viscous work
-
 
 class Study:
     """Rows of the file of results.
@@ -33,22 +31,26 @@ class Study:
 
         Returns:
             Number of RVEs, of those that fell by the chosen share, of those that came to the end of
-            the loading, and of those that ended early; median and largest share of viscous work.
+            the loading, and of those that ended early; median and largest share of viscous work,
+            and of the energy that snaps release.
         """
         table = {}
         for loading in STRENGTHS:
             rows = [row for row in self.of("ends") if row["loading"] == loading]
             ended = [row for row in rows if "reason" not in row]
-            shares = np.array([row["viscous_share"] for row in ended])
+            viscous, snaps = (
+                np.array([row[f"{name}_share"] for row in ended]) for name in ("viscous", "snap")
+            )
             fell = [row for row in ended if row["last_strain"] < 0.999 * LAST_STRAINS[loading]]
             table[loading] = {
                 "rves": len(rows),
                 "fell": len(fell),
                 "whole": len(ended) - len(fell),
                 "early": len(rows) - len(ended),
-                "median_share": float(np.median(shares)) if len(shares) else np.nan,
-                "largest_share": float(shares.max(initial=0.0)),
-                "above": int((shares > LIMIT).sum()),
+                "median_viscous": float(np.median(viscous)),
+                "largest_viscous": float(viscous.max()),
+                "median_snap": float(np.median(snaps)),
+                "largest_snap": float(snaps.max()),
             }
         return table
 

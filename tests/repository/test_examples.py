@@ -246,15 +246,12 @@ CHECKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore::bnn.NoiseWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
 )
 @pytest.mark.parametrize(
-    ("command", "pattern", "holds"),
-    [
-        pytest.param(*check, id=check[0], marks=() if "carbon" in check[0] else pytest.mark.slow)
-        for check in CHECKS
-    ],
+    ("command", "pattern", "holds"), CHECKS, ids=[check[0] for check in CHECKS]
 )
 def test_the_numbers_of_an_example_are_as_mechanics_and_statistics_say(
     run, command, pattern, holds

@@ -43,6 +43,7 @@ def test_at_least_98_of_100_paths_reach_their_end(study):
     assert len(rows) == N_ENDS
     assert sum("reason" in row for row in rows) <= 0.02 * N_ENDS
     assert all(abs(row["energy_error"]) < 0.01 for row in rows if "reason" not in row)
+    assert all(row["viscous_share"] < 0.02 for row in rows if "reason" not in row)
 
 
 def test_half_the_elements_and_half_the_steps_change_strengths_little(study):

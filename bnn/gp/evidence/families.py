@@ -434,14 +434,16 @@ class FamilyDensity:
         # y - m = σ² α, and S_ii = σ_i² - σ_i⁴ (Σ⁻¹)_ii
         return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
 
-    def left_out(self, eta: Array) -> Array:
-        """Return y minus its prediction from all other data, in standard deviations, (N,).
+    def left_out(self, eta: Array) -> tuple[Array, Array]:
+        """Return each residual from all other data, in deviations, and its log density, (N,) each.
 
-        Source: Rasmussen & Williams (2006), equation 5.12.
+        Source: Rasmussen & Williams (2006), equations 5.10 to 5.12.
         """
         solved = self.solved(eta)
-        # (y_i - m_i) / s_i = α_i / √(Σ⁻¹)_ii, of mean and deviation without datum i
-        return np.asarray(solved.alpha / np.sqrt(np.diag(dpotri(solved.root, lower=True)[0])))
+        # (y_i - m_i) / s_i = α_i / √(Σ⁻¹)_ii and s_i² = 1 / (Σ⁻¹)_ii, without datum i
+        precisions = np.diag(dpotri(solved.root, lower=True)[0])
+        away = solved.alpha / np.sqrt(precisions)
+        return away, 0.5 * (np.log(precisions) - away**2 - np.log(2.0 * np.pi))
 
     def _warped(self, eta: Array) -> tuple[Array, Array]:
         if self.family.warped:

@@ -294,7 +294,7 @@ def student_noise(
 def _gain_of_some_rows(fits: Sequence[FamilyFit], seed: int | None) -> float:
     """Return the gain in log density under heavy tails that is expected of all rows, from some."""
     N = len(fits[0].density.y)
-    away = np.max([np.abs(fit.density.left_out(fit.eta)) for fit in fits], axis=0)
+    away = np.max([np.abs(fit.density.left_out(fit.eta)[0]) for fit in fits], axis=0)
     farthest = np.argsort(-away, kind="stable")[:MOST_OUT]
     outlying = farthest[away[farthest] > OUTLYING]
     rows = np.union1d(some_rows(N, THINNED, seed), outlying)

@@ -290,6 +290,20 @@ def posterior_draws(
     return Draws(draws, joined - logsumexp(joined), np.array(evidences), of_places)
 
 
+def left_out_densities(fits: Sequence[FamilyFit], seed: int | None) -> Array:
+    """Return log p(y_i | all other data), (N,), averaged over families and hyper-parameters.
+
+    Source: Gelfand, Dey & Chang (1992), Bayesian Statistics 4, for the average over draws.
+    """
+    every = posterior_draws(fits, seed)
+    numbers = np.flatnonzero(noticeable(every.logs))
+    logs = every.logs[numbers] - logsumexp(every.logs[numbers])
+    draws = [every.draws[s] for s in numbers]
+    of_draws = np.array([density.left_out(eta)[1] for density, eta in draws])
+    # 1 / p(y_i | others) = Σ_s w_s / p(y_i | others, η_s)
+    return np.asarray(-logsumexp(logs[:, None] - of_draws, axis=0))
+
+
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
     """Return log weights of draws, lowered for each family above its limit, see `Family.most`.
 

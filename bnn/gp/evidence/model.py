@@ -1,8 +1,8 @@
 """The search for prior and noise by the evidence: a loop over outputs, and what they share.
 
 There are four stages. First, families of kernels are fitted to each output under constant noise.
-Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
-families are fitted again under the noise of the second stage. Fourth, draws of their
+Second, this noise is compared with small noise, none, input-dependent noise and heavy tails. Third,
+the families are fitted again under the noise of the second stage. Fourth, draws of their
 hyperparameters become the components of a mixture. Heavy tails are then estimated again under all
 components. If only some rows were searched, the weights of the components are updated given all
 rows. If the noise is known, the families are fitted once, under this noise.

@@ -64,7 +64,12 @@ def fit_kernel_average(
     whose logarithm is linear in the inputs. Up to 300 data the constant noise of
     an RBF is either of usual size or small, as of a deterministic simulator. The medians of its
     variance are exp(-4) and 1e-6 times that of the output, and usual noise is three times as
-    probable a priori. The noise of a single output has heavy tails if these are more probable.
+    probable a priori. The constant variance is its posterior mean, which is too large for few
+    deterministic runs. So up to 300 data the same families are fitted without noise. They may be
+    more probable, and predict each datum from all others better, by 2.5 standard errors of the log
+    density. Then the noise is the most probable one, averaged in logarithms over the families.
+
+    The noise of a single output has heavy tails if these are more probable.
     Constant noise is ten times as probable a priori as input-dependent noise, and Gaussian noise
     ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
     then estimated under all components together, with their posterior weights. A `GPRegressor` with
@@ -93,7 +98,7 @@ def fit_kernel_average(
         ValueError: If no input varies or an output does not vary, or if the shapes of X, y and the
             noise do not match.
 
-    Source: Rasmussen & Williams (2006), equations 5.9 and 5.10; Laplace's approximation after
+    Source: Rasmussen & Williams (2006), equations 5.9 to 5.12; Laplace's approximation after
     MacKay (1992), Neural Computation 4; families as in Duvenaud (2014), Automatic model
     construction with Gaussian processes; medians of length scales after Hvarfner, Hellsten & Nardi
     (2024), Vanilla Bayesian optimization performs great in high dimensions.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from bnn._validation import Array
 from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
@@ -18,6 +18,7 @@ from bnn.gp.evidence.laplace import (
     approximated,
     components,
     further_starts,
+    left_out_densities,
     limited,
     most_probable,
     most_probable_of_many,
@@ -35,6 +36,10 @@ SPARSE_STARTS = 4
 REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
 LEAST_SLOPED = 0.05  # input-dependent noise of a smaller probability is left out
+# Data may have no noise if a family finds this variance or less, relative to that of the output.
+DOUBTED = 5e-3
+NO_NOISE = 1e-12  # variance that stands for no noise at all
+CLEAR = 2.5  # least gain without noise in the log density of data left out, in standard errors
 LEVELS = np.arange(-3.0, 4.0)  # of noise, in standard deviations around the most probable one
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
@@ -100,6 +105,10 @@ class OutputSearch:
         both = _likely(self.fits + self._with_small_noise())
         self.best, self.noise = _gaussian_noise(both, self._basis, self._kind, self.data.seed)
         self.fits = _one_of_each_family(both)
+        if self._kind in (None, "gaussian") and self._may_lack_noise(both):
+            level = _likeliest_level(both)
+            variances = self.data.relative * np.exp(2.0 * level)
+            self.noise = OutputNoise(level, np.zeros(self._basis.shape[1]), variances)
 
     def _fit_families(self, step: Callable[[], object]) -> list[FamilyFit]:
         """Fit each family, under known variances of the noise or constant noise."""
@@ -146,15 +155,46 @@ class OutputSearch:
             fits.append(approximated(density, most_probable(density, [start, smaller]), seed))
         return fits
 
+    def _may_lack_noise(self, noisy: list[FamilyFit]) -> bool:
+        """Return whether the output may have no noise, as that of a deterministic simulator.
+
+        The families without noise have to be more probable than those with noise, and to predict
+        each datum clearly better from all others. For few noisy data a rough function without noise
+        may be more probable, but it does not predict better.
+        """
+        data = self.data
+        levels = [float(fit.eta[fit.density.noise][0]) for fit in self.fits]
+        if len(data.u) > FEW or data.known_variances.any() or min(levels) > np.log(DOUBTED):
+            return False
+        none = NoiseForm.of_variances(np.full(len(data.u), NO_NOISE))
+        silent: list[FamilyFit] = []
+        for fit in sorted(self.fits, key=_log_evidence, reverse=True):
+            density = fit.density.with_noise(none)
+            starts = [density.start_from(fit.density, fit.eta), density.centre]
+            silent.append(approximated(density, most_probable(density, starts), data.seed))
+            if _joint_evidence(silent) < _joint_evidence(noisy) - LIKELY:
+                return False
+        if _joint_evidence(silent) < _joint_evidence(noisy):
+            return False
+        without, under = (
+            left_out_densities(_likely(fits), data.seed) for fits in (silent, self._refits())
+        )
+        gains = without - under
+        return bool(gains.sum() > CLEAR * np.sqrt(len(gains)) * gains.std(ddof=1))
+
     def fit_again(self) -> None:
         """Fit the likely families again under the noise that was estimated."""
+        self.fits = _likely(self._refits())
+
+    def _refits(self) -> list[FamilyFit]:
+        """Return the fits of the likely families under the noise, the best one first."""
         others = [fit for fit in self.fits if fit.density.family != self.best.density.family]
         noise = NoiseForm.of_variances(self.noise.variances)
         refits = []
         for fit in [self.best, *others]:
             density = fit.density.with_noise(noise)
             refits.append(fit.refitted(density, self.data.seed, REFIT_STEPS))
-        self.fits = _likely(refits)
+        return refits
 
     def choose_likeliest(self) -> None:
         """Take the most probable hyperparameters as the only component."""
@@ -184,6 +224,11 @@ class OutputSearch:
 
 def _log_evidence(fit: FamilyFit) -> float:
     return fit.log_evidence
+
+
+def _joint_evidence(fits: Sequence[FamilyFit]) -> float:
+    """Return the logarithm of the sum of the evidences of fits."""
+    return float(logsumexp([fit.log_evidence for fit in fits]))
 
 
 def families_for(n_data: int, n_inputs: int) -> list[Family]:
@@ -261,6 +306,13 @@ def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:
     variances = weights @ np.array([of_family for of_family, _ in averages])
     slopes = weights @ np.array([of_family for _, of_family in averages])
     return np.asarray(variances), np.asarray(slopes)
+
+
+def _likeliest_level(fits: list[FamilyFit]) -> float:
+    """Return the most probable log σ of constant noise, averaged over families by evidence."""
+    weights = softmax([fit.log_evidence for fit in fits])
+    levels = np.array([fit.eta[fit.density.noise.start] for fit in fits])
+    return 0.5 * float(weights @ levels)
 
 
 def _noise_of_family(fit: FamilyFit) -> tuple[Array, Array]:

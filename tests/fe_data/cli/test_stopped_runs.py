@@ -33,20 +33,28 @@ RVE = Settings(n_fibres=2, resolution=2.5, increments=20)
 PULL = Loading((None, None, None), (2000.0, 0.0, 0.0))
 SMALL = ["--vf", "0.3", "--n-fibres", "2", "--resolution", "2.5", "--increments", "20"]
 PAPER = [*SMALL, "--E-f", "400", "--b-m", "0", "--c-m", "1"]
-EPOXY = [*SMALL, "--material", "glass_epoxy"]
+MATERIAL = [*SMALL, "--material", "plastic.yaml"]
 TENSION = "--loading=0.002,free,free"
 # Options, and a stress far above the limit load; a fifth of it is below the limit load
 COMMANDS = {
     "compiled": (PAPER, 2000),
     "dolfinx": ([*PAPER, "--solver", "dolfinx"], 2000),
-    "material": ([*SMALL, "--material", "plastic.yaml"], 300),
+    "material": (MATERIAL, 300),
 }
-MATERIAL = """
+PLASTIC_MATERIAL = """
 phases:
   matrix: {elasticity: {E_GPa: 3.5, nu: 0.35}, law: j2, parameters: {yield_stress: 60.0}}
   fibres: {elasticity: {E_GPa: 70.0, nu: 0.2}}
 """
 BELOW = 4  # increments, of 20
+
+
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path_factory, monkeypatch):
+    """A folder with a file of a perfectly plastic material."""
+    folder = tmp_path_factory.mktemp("material")
+    (folder / "plastic.yaml").write_text(PLASTIC_MATERIAL, encoding="utf-8")
+    monkeypatch.chdir(folder)
 
 
 def run(folder, options, *further):
@@ -62,10 +70,8 @@ def run(folder, options, *further):
     "name",
     ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dolfinx", "material"))],
 )
-def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, monkeypatch, name):
+def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
     """They equal those of a path that ends below the limit load."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "plastic.yaml").write_text(MATERIAL, encoding="utf-8")
     options, above = COMMANDS[name]
     code, stopped = run(tmp_path / "part", options, f"--loading=free:{above},free,free", "--xdmf")
     said = capsys.readouterr().err
@@ -117,9 +123,9 @@ def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
     ("options", "number"),
     [
         (PAPER, signal.SIGTERM),
-        (EPOXY, signal.SIGINT),
+        (MATERIAL, signal.SIGINT),
         pytest.param(PAPER, signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param(EPOXY, signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(MATERIAL, signal.SIGTERM, marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, options, number):
@@ -155,7 +161,7 @@ def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatc
 
     for name in ("mechanics.rve", "composite.properties"):
         monkeypatch.setattr(f"fe_data.{name}.effective_properties", interrupt)
-    for options in (PAPER, EPOXY):
+    for options in (PAPER, MATERIAL):
         code, result = run(tmp_path, options, "--strain=0.002", "--increments=4")
         assert (code, result["status"]) == (130, "interrupted")
         assert len(result["history"]["stress"]) == 5

@@ -1,10 +1,11 @@
 """Closed formulas: limits, relations between them, and values worked out by hand."""
 
+import numpy as np
 import pytest
 
 from fe_data import Isotropic, Material, Phases, TransverselyIsotropic, named_phases
 from fe_data.composite.constants import bounds
-from fe_data.composite.formulas import FORMULAS, chamis, composite_cylinders, halpin_tsai
+from fe_data.composite.formulas import FORMULAS, chamis, composite_cylinders, halpin_tsai, puck
 
 NAMES = ("carbon_epoxy", "carbon_epoxy_t300", "glass_epoxy", "glass_epoxy_ly556")
 LY556 = named_phases("glass_epoxy_ly556")
@@ -64,3 +65,16 @@ def test_fibres_that_are_not_isotropic_about_z_are_rejected():
     across = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=0.0))
     with pytest.raises(ValueError, match="fibres must be transversely isotropic about z"):
         chamis(Phases(LY556.matrix, across), 0.5)
+
+
+@pytest.mark.parametrize("slopes", [(0.3, 0.25), (0.35, 0.3)])
+def test_the_criterion_of_puck_has_the_strengths_and_the_slopes(slopes):
+    """Its three modes meet, and it is largest in compression."""
+    stress, shear = puck(50.0, 150.0, 72.0, slopes)  # in steps of 1 MPa
+    middle = int(np.argmin(np.abs(stress)))
+    assert (stress[0], stress[middle], stress[-1]) == pytest.approx((50.0, 0.0, -150.0))
+    assert (shear[0], shear[middle], shear[-1]) == pytest.approx((0.0, 72.0, 0.0), abs=1e-5)
+    before, after = np.diff(shear[middle - 1 : middle + 2])
+    assert (before, after) == pytest.approx(slopes, rel=0.1)
+    assert -150.0 < stress[shear.argmax()] < 0.0
+    assert np.abs(np.diff(shear[20:-10])).max() < 5.0

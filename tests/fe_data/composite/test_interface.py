@@ -1,6 +1,7 @@
 """The law of cohesive interfaces, and RVEs whose fibres debond."""
 
 import dataclasses
+import functools
 import json
 from xml.etree import ElementTree as ET
 
@@ -29,16 +30,20 @@ from fe_data import (
     verify,
 )
 from fe_data.__main__ import main
+from fe_data.cli.sampling import report
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
+from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
 INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
-LAW = CohesiveLaw.of(INTERFACE, 3.5, 0.03)  # for a side of 0.03 mm
+SIDE = 0.03  # mm
+LAW = CohesiveLaw.of(INTERFACE, 3.5, SIDE)
 ONE = Microstructure([[0.5, 0.5]], np.sqrt(0.4 / np.pi))
 CUT = Microstructure([[0.1, 0.5], [0.6, 0.03]], np.sqrt(0.15 / np.pi))  # by the edges of the RVE
 
@@ -101,50 +106,63 @@ def test_a_debonded_interface_resists_compression_only():
     assert closed.traction[0, 1] == 0.0
 
 
-def published_traction(opening, largest, onset_exponent):
-    """Tractions (c,) of a law with the largest opening so far as its history, as diffcohesive has.
+def published(opening, largest):
+    """Traction (c,), damage and largest opening of diffcohesive 0.1.2, for equal stiffnesses.
 
-    The opening at the onset is interpolated between the pure modes with δ_0^e, where e = -2 is the
-    quadratic criterion of the stress, and e = 2 that of A. Turon et al. (Mech. Mater. 38 (2006)
-    1072), which diffcohesive 0.1.2 uses. Everything else is the same.
+    Its onset is that of A. Turon et al. (Mech. Mater. 38 (2006) 1072) with the exponent 1, and its
+    history is the largest opening so far. Its smoothing of max(x, 0) is left out.
     """
     K, N, S, G_I, G_II, eta = 1e8, 50.0, 75.0, 0.002, 0.006, 1.45  # N, mm
     normal, shear = max(opening[0], 0.0), np.linalg.norm(opening[1:])
     size = np.hypot(normal, shear)
     B = shear**2 / size**2
-    e = onset_exponent
-    onset = ((1 - B) * (N / K) ** e + B * (S / K) ** e) ** (1 / e)
+    onset = np.sqrt((N / K) ** 2 + ((S / K) ** 2 - (N / K) ** 2) * B)
     final = 2 * (G_I + (G_II - G_I) * B**eta) / (K * onset)
     largest = max(largest, size)
     damage = np.clip(final * (largest - onset) / (largest * (final - onset)), 0.0, 1.0)
-    traction = (1 - damage) * K * opening
-    traction[0] = K * opening[0] if opening[0] < 0 else traction[0]
-    return traction, largest
+    traction = K * opening - damage * K * np.append(normal, opening[1:])
+    return traction, damage, largest
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75, 1.0])
-@pytest.mark.parametrize("e", [-2, 2])
-def test_the_traction_is_that_of_another_implementation(share, e):
-    """Along a path of one mode with unloading and reloading, to 1e-6.
+def mixed(sizes, shares):
+    """Openings [mm], in parts of the final opening, with two components of the shear."""
+    modes = np.arcsin(np.sqrt(shares))
+    final = SIDE * LAW.openings(np.asarray(shares))[1]
+    direction = np.stack([np.cos(modes), 0.6 * np.sin(modes), 0.8 * np.sin(modes)], axis=1)
+    return (final * sizes)[:, None] * direction
 
-    With the onset of diffcohesive the tractions are equal in the pure modes. Between them they
-    differ by up to 8 %.
-    """
-    side = 0.03  # mm
-    mode = np.arcsin(np.sqrt(share))
-    final = side * LAW.openings(np.array([share]))[1][0]
-    sizes = np.concatenate([np.linspace(0.01, 0.6, 60), [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
-    damage, largest, apart = np.zeros(1), 0.0, []
-    for size in final * sizes:
-        opening = size * np.array([np.cos(mode), np.sin(mode) * 0.6, np.sin(mode) * 0.8])
-        ours = LAW.evaluate(opening[None] / side, damage)
+
+RELOADED = np.concatenate([np.linspace(0, 0.6, 60)[1:], [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
+CHANGING = np.linspace(0.0, 1.0, 92)
+MIXED = {
+    **{f"B = {B:g}": mixed(RELOADED, np.full(93, B)) for B in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)},
+    "from opening to sliding": mixed(1e-3 + CHANGING, CHANGING**2),
+    "from sliding to more opening": mixed(1e-3 + CHANGING, 1 - CHANGING**2 / 3),
+    "closed and sheared": mixed(RELOADED, np.ones(93)) - [1e-6, 0.0, 0.0],
+}
+
+
+@pytest.mark.parametrize("path", MIXED)
+def test_traction_and_damage_are_those_of_another_implementation(path):
+    """Along paths with unloading and reloading, or with a mode that changes, to 1e-6."""
+    damage, largest = np.zeros(1), 0.0
+    for opening in MIXED[path]:
+        ours = LAW.evaluate(opening[None] / SIDE, damage)
         damage = ours.damage
-        theirs, largest = published_traction(opening, largest, e)
-        apart.append(np.abs(ours.traction[0] - theirs).max())
-    if e == -2 or share in (0.0, 1.0):
-        assert max(apart) < 1e-6 * 75.0
-    else:
-        assert 0.01 * 50.0 < max(apart) < 0.09 * 75.0
+        traction, expected, largest = published(opening, largest)
+        np.testing.assert_allclose(ours.traction[0], traction, atol=1e-6 * 50.0)
+        assert damage[0] == pytest.approx(expected, abs=1e-6)
+    assert damage[0] == 1.0
+
+
+def test_a_debonded_interface_stays_debonded_if_the_mode_changes():
+    """If the largest opening were the history, it would carry half its shear strength again."""
+    opened_by = mixed(np.ones(1), np.zeros(1))[0]
+    sheared = np.linalg.norm(opened_by) * np.array([0.0, 1.0, 0.0])
+    _, damage, largest = published(opened_by, 0.0)
+    assert damage == pytest.approx(1.0)
+    assert np.linalg.norm(published(sheared, largest)[0]) == pytest.approx(37.5, rel=0.01)
+    assert (LAW.evaluate(sheared[None] / SIDE, np.ones(1)).traction == 0.0).all()
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -225,7 +243,8 @@ def test_the_energies_are_balanced_and_the_viscous_part_is_small():
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
     pull = Loading((0.02, None, None, None, None, None))
     history = simulated(phases, ONE, pull, increments=40).history
-    parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
+    parts = ("work_on_phases", "interface_energy", "debonding_energy")
+    parts += ("viscous_energy", "snap_energy")
     total = sum(history[name] for name in parts)
     work = history["external_work"]
     np.testing.assert_allclose(total, work, atol=0.01 * work[-1])
@@ -235,6 +254,22 @@ def test_the_energies_are_balanced_and_the_viscous_part_is_small():
     mean = (history["stress"][1:] + history["stress"][:-1]) / 2
     expected = (mean * np.diff(history["strain"], axis=0) * [1, 1, 1, 2, 2, 2]).sum()
     assert work[-1] == pytest.approx(expected, rel=0.02)
+
+
+def test_a_tenth_of_the_viscosity_changes_the_viscous_work_but_not_the_energy_of_snaps(monkeypatch):
+    """Snaps of brittle interfaces release elastic energy, which is no property of the method."""
+    brittle = Interface(50.0, 75.0, 0.5, 1.5, 7.0)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=brittle)
+    pull = Loading((0.02, *[None] * 5), increments=40)
+    default = simulated(phases, THREE, pull, resolution=3.0).strength
+    less = functools.partial(IncrementalCell, viscosity=0.1 * VISCOSITY)
+    monkeypatch.setattr("fe_data.composite.rve.IncrementalCell", less)
+    less_viscous = simulated(phases, THREE, pull, resolution=3.0).strength
+    assert default.snap_share == pytest.approx(less_viscous.snap_share, rel=0.2)
+    assert 0.1 < default.snap_share < 0.2
+    assert default.viscous_share < 0.02
+    assert less_viscous.viscous_share < 0.5 * default.viscous_share
+    assert less_viscous.strength_MPa == pytest.approx(default.strength_MPa, rel=2e-3)
 
 
 def test_debonding_begins_at_the_stress_of_goodier():
@@ -422,7 +457,7 @@ def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
 
 
 def test_measured_strengths_are_beside_those_of_the_rves():
-    strength = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.0)
+    strength = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.02, 0.0)
     names = "transverse_tension", "transverse_shear"
     samples = [SampledStrength(name, 0, strength, "") for name in names]
     measured = named_phases("glass_epoxy_ly556_breaking").measured
@@ -445,6 +480,19 @@ def test_measured_strengths_are_beside_those_of_the_rves():
             "cannot be combined",
         ),
         ("rve --material glass_epoxy_debonding --vf 0.3 --drop 2", "drop"),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--strain 0.1",
+            "--strain cannot be combined with --strength",
+        ),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--increments 9",
+            "--increments cannot be combined with --strength",
+        ),
+        ("rve --material glass_epoxy_debonding --strength transverse_tension --vf 0", "vf > 0"),
+        ("strengths --material glass_epoxy_debonding --vf 0", "vf > 0"),
+        ("envelope --material glass_epoxy_debonding --vf 0", "vf > 0"),
     ],
 )
 def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
@@ -454,6 +502,21 @@ def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, c
     monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
     assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_the_exit_code_says_whether_a_strength_was_reached(tmp_path, capsys, monkeypatch):
+    short = Loading((1e-4, *[None] * 5), increments=1)
+    monkeypatch.setattr("fe_data.composite.interface.strength_loading", lambda _: short)
+    words = "rve --material glass_epoxy_debonding --vf 0.3 --n-fibres 1 --resolution 3 "
+    assert main([*words.split(), "--strength", "transverse_tension", "--out", str(tmp_path)]) == 1
+    assert "transverse_tension was not reached" in capsys.readouterr().err
+    assert json.loads((tmp_path / "result.json").read_text())["status"] == "complete"
+
+
+def test_a_reason_is_printed_once_for_all_seeds(capsys):
+    samples = [SampledStrength("transverse_shear", seed, None, "why") for seed in range(3)]
+    assert report("", samples, None) == 1
+    assert capsys.readouterr().err == "fe_data: transverse_shear, seeds 0, 1, 2: why\n"
 
 
 def test_a_dataset_has_strengths(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import subprocess
 
 import nbformat
 import pytest
+from papermill.translators import PythonTranslator
 
 from figures.pipeline.paths import ROOT
 from figures.pipeline.run_notebook import small
@@ -45,10 +46,11 @@ def test_committed_notebooks_and_results_have_no_absolute_paths():
 )
 def test_parameters_and_outputs_of_an_executed_notebook_show_relative_paths(data):
     cell = nbformat.v4.new_code_cell(
-        f"data_dir = {json.dumps(str(data), ensure_ascii=False)}",
+        PythonTranslator.codify({"data_dir": str(data)}),  # as papermill writes parameters
         outputs=[nbformat.v4.new_output("stream", text=f"read {data}/train.csv\n")],
     )
     text = small(nbformat.v4.new_notebook(cells=[cell]), {"data_dir": str(data), "seed": 0})
     assert str(ROOT.parent) + "/" not in text
+    assert "\\x" not in text
     assert data.name in text
     json.loads(text)

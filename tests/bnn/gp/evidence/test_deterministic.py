@@ -44,6 +44,21 @@ def scores(model, n_rows, seed):
     return -density, np.mean(np.abs(f - mean) < 1.96 * std)
 
 
+@pytest.mark.parametrize(
+    ("seed", "noise", "least", "most"),
+    [(2, 0.0, 0.0, 0.002), (8, 0.0, 0.0, 0.01), (2, 0.1, 0.02, 0.5)],
+)
+def test_twenty_runs_show_whether_a_simulator_is_deterministic(seed, noise, least, most):
+    """Standard deviations of the estimated noise, relative to that of the output."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((20, 2))
+    f = branin(X)
+    y = f + noise * f.std() * rng.standard_normal(20)
+    model = bnn.GPRegressor().fit(X, y)
+    of_f, of_y = (model.predict(X, return_std=True, include_noise=b)[1] for b in (False, True))
+    assert least <= np.sqrt(np.mean(of_y**2 - of_f**2)) / y.std() <= most
+
+
 @pytest.mark.slow
 def test_without_noise_twenty_runs_are_predicted_as_well_as_by_scikit_learn():
     """The loss of the default, which has to find out that there is no noise, is bounded."""

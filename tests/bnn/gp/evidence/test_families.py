@@ -135,6 +135,17 @@ def test_moments_beside_a_mean_of_known_prior_variances():
     )
 
 
+@pytest.mark.parametrize(("family", "trend"), CASES, ids=NAMES)
+def test_a_datum_left_out_has_the_density_that_it_adds(family, trend):
+    """log p(y_i | others) = log p(y) - log p(others)."""
+    made = density(family, None, trend)
+    _, logs = made.left_out(made.centre)
+    for i in range(3):
+        others = made.thinned(np.delete(np.arange(25), i))
+        gain = made.log_evidence(made.centre) - others.log_evidence(made.centre)
+        np.testing.assert_allclose(logs[i], gain - 0.5 * np.log(2.0 * np.pi), rtol=1e-7)
+
+
 def test_the_page_states_the_hyperprior_of_length_scales():
     root = Path(bnn.__file__).parents[1]
     page = " ".join((root / "docs" / "explanation_gp.md").read_text(encoding="utf-8").split())
