@@ -218,7 +218,9 @@ LOADINGS = {
 
 
 @pytest.mark.parametrize("name", LOADINGS)
-def test_stiff_and_strong_interfaces_give_the_bonded_curve(name):
+def test_stiff_and_strong_interfaces_give_the_bonded_curve(monkeypatch, name):
+    """On the mesh of the interfaces, which has no layer of thin elements."""
+    monkeypatch.setattr("fe_data.composite.rve.with_layer", lambda mesh, _: mesh)
     strong = Interface(1e4, 1e4, 1e5, 1e5, 7.0, stiffness_N_mm3=1e11)
     matrix = Material(Isotropic(3.5, 0.35), "j2", {"yield_stress": YieldStress(30.0, 300.0)})
     bonded = dataclasses.replace(GLASS_EPOXY, matrix=matrix)

@@ -54,8 +54,12 @@ def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver(increments
         np.testing.assert_allclose(general.history[name], values, rtol=1e-6, atol=1e-5)
 
 
-def test_both_elements_converge_to_one_solution():
-    """Modulus with the order of quadratic elements, and stress at 5 % with that of plasticity."""
+def test_both_elements_converge_to_one_solution(monkeypatch):
+    """Modulus with the order of quadratic elements, and stress at 5 % with that of plasticity.
+
+    Both are on meshes without layers of thin elements, which only one of the solvers has.
+    """
+    monkeypatch.setattr("fe_data.composite.rve.with_layer", lambda mesh, _: mesh)
     inputs = Inputs(0.3, 400.0, 400.0, 0.4)
     moduli, stresses = [], []
     for resolution in (3.0, 12.0):
