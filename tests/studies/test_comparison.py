@@ -1,9 +1,12 @@
 """A small run of a study is laid beside the committed results."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from figures.pipeline.paths import STUDIES
+from figures.pipeline.profiles import SETTINGS, StudyNotebook, load_profile
 from studies.comparison import agreement
 
 FULL = {"rows": {"outd": {"rmse": {"mean": 2.0, "values": [1.0, 2.0, 3.0]}}}}
@@ -51,3 +54,17 @@ def test_files_of_different_studies_are_refused(tmp_path):
     small = write(tmp_path / "small.json", {"rows": {"ind25": {"rmse": {"values": [1.0]}}}})
     with pytest.raises(ValueError, match="no score in common"):
         agreement(small, write(tmp_path / "full.json", FULL))
+
+
+@pytest.mark.parametrize("notebook", get_args(StudyNotebook))
+def test_a_small_run_has_the_sizes_of_the_full_one_and_fewer_datasets(notebook):
+    small, full = load_profile(STUDIES / "check.yaml"), load_profile("full")
+    assert small.refusal(notebook) == ""
+    section = SETTINGS[notebook]
+    sizes = getattr(small, section).model_dump()
+    counts = {"draws", "seeds", "experiments", "repeats"}
+    fewer = {
+        name for name, value in getattr(full, section).model_dump().items() if sizes[name] != value
+    }
+    assert fewer
+    assert all(name in counts or name.endswith("_repeats") for name in fewer)
