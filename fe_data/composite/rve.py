@@ -227,9 +227,10 @@ def solve_composite(
         loading: Path of three components, in plane strain, or of all six, optionally with a
             temperature.
         increments: Number of increments of each part of the path, if the loading gives none.
-        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`, or
-            that default if fibres can debond. If nothing can break, inelastic phases also have a
-            layer of thin elements along the outlines of the fibres.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`,
+            twice this default for inelastic phases with voids, and this default if fibres can
+            debond. If nothing can break, inelastic phases also have a layer of thin elements along
+            the outlines of the fibres.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
         partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
