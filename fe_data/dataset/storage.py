@@ -23,6 +23,7 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
+from fe_data.geometry.spacing import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
@@ -104,6 +105,14 @@ def configuration(
         config["fields"] = list(design.fields)
     if interphase:
         config["interphase"] = interphase
+    # Default laws are left out, so that digests of older datasets stay valid.
+    if settings.min_spacing is None and float(design.inputs[:, 0].max()) <= SPARSE:
+        config["settings"]["min_spacing"] = SPACING
+    if settings.hardening == Settings.hardening:
+        del config["settings"]["hardening"]
+    if settings.radii == Settings.radii:
+        del config["settings"]["radii"]
+        del config["settings"]["radii_cov"]
     if phases is not None:
         config["material"] = phases.as_dict()
         for name in SETTINGS_OF_PHASES:
