@@ -153,7 +153,14 @@ class Phases(Short):
         )
 
     def require_breakable(self, vf: float | None = None) -> None:
-        """Raise a ValueError if nothing can break, or if there is no fibre with random fibres."""
+        """Raise an error if nothing can break.
+
+        Args:
+            vf: Fibre volume fraction [-] of random fibres, if there are some.
+
+        Raises:
+            ValueError: If no phase and no interface can break, or vf is zero.
+        """
         if not self.can_break:
             raise ValueError(
                 "the material has no interface and no damage, so that it cannot break: give it an "

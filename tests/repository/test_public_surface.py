@@ -8,6 +8,8 @@ import subprocess
 import sys
 from types import ModuleType
 
+from bnn.gp import kernel
+
 PACKAGES = ("bnn", "fe_data")
 
 
@@ -40,9 +42,18 @@ def public_callables():
     return surface
 
 
+def is_one_sentence(text, parameters):
+    """Whether a docstring without sections says what is returned, and names all parameters."""
+    named = all(re.search(rf"\b{name}\b", text) for name in parameters)
+    return named and "\n" not in text and text.startswith("Return ")
+
+
 def undocumented(value):
     """Parameters that the docstring of a function or class lacks, and "Returns" where it does."""
     text = inspect.getdoc(value) or ""
+    for name, method in re.findall(r"see `(\w+)\.(\w+)`", text):  # an overridden method
+        if hasattr(kernel, name):
+            text = inspect.getdoc(getattr(getattr(kernel, name), method))
     # Fields are documented where they are defined; those of estimators in place too.
     if dataclasses.is_dataclass(value) and not hasattr(value, "fit"):
         text += "".join(base.__doc__ or "" for base in value.__mro__ if base is not object)
@@ -50,6 +61,8 @@ def undocumented(value):
         return [] if text else ["docstring"]
     signature = inspect.signature(value)
     parameters = [name for name in signature.parameters if name != "self"]
+    if is_one_sentence(text, parameters):
+        return []
     missing = [name for name in parameters if not re.search(rf"(?m)^ +\**{name}\b[^:\n]*:", text)]
     returns = inspect.isclass(value) or signature.return_annotation in (None, "None")
     if parameters and not returns and not re.search(r"(?m)^(Returns|Yields):", text):
