@@ -313,12 +313,12 @@ class Linear(Kernel):
         return np.asarray(np.clip(X - np.asarray(self.origin, dtype=float), -reach, reach))
 
     def overhangs(self, away: Array) -> tuple[Array, Array]:
-        """Return h₊ and -h₋, the parts of `away` = x - o (..., n_in) beyond the ends on each side."""
+        """Return h₊ and -h₋, what `away` = x - o (..., n_in) has beyond the ends on each side."""
         ends = np.asarray(self.ends, dtype=float)
         return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
 
     def bent(self, away: Array) -> tuple[Array, Array]:
-        """Return g₊ and g₋ = h² / 2 e, which bend beyond the ends, at `away` = x - o (..., n_in)."""
+        """Return g₊ and g₋ = h² / 2 e, bent beyond the ends, at `away` = x - o (..., n_in)."""
         twice = 2.0 * np.asarray(self.ends, dtype=float)
         upper, lower = (h * (h / twice) for h in self.overhangs(away))
         return upper, lower

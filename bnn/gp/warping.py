@@ -95,7 +95,7 @@ class Warped(Kernel):
     __rmul__ = __mul__
 
     def coordinates(self, X: Array) -> Array:
-        """Return the warped and mixed inputs z, (n, n_in), at X (n, n_in), or raise a ValueError."""
+        """Return warped and mixed inputs, (n, n_in), at X (n, n_in), or raise a ValueError."""
         if X.shape[1] != len(self.low):
             raise ValueError(f"X has {X.shape[1]} inputs: must be {len(self.low)}")
         return self.turned(self.bent(X)[0])
