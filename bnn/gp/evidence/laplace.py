@@ -291,7 +291,7 @@ def posterior_draws(
 
 
 def left_out_densities(fits: Sequence[FamilyFit], seed: int | None) -> Array:
-    """Return log p(y_i | all other data), (N,), averaged over families and hyper-parameters.
+    """Return log p(y_i | all other data), (N,), averaged over families and hyperparameters.
 
     Source: Gelfand, Dey & Chang (1992), Bayesian Statistics 4, for the average over draws.
     """
