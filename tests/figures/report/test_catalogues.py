@@ -28,12 +28,12 @@ RECORDS = """
 import json, sys, mlcroissant
 path, inputs, outputs = sys.argv[1], *map(json.loads, sys.argv[2:])
 dataset = mlcroissant.Dataset(path)
-found = {}
+values = {}
 for table in dataset.metadata.record_sets:
     records = list(dataset.records(table.id))
     take = lambda names: [[record[f"{table.id}/{name}"] for name in names] for record in records]
-    found[table.id] = [take(inputs), take(outputs)]
-json.dump(found, sys.stdout)
+    values[table.id] = [take(inputs), take(outputs)]
+json.dump(values, sys.stdout)
 """
 
 
