@@ -1,6 +1,7 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -103,6 +104,8 @@ def generate(
     paths = loadings_with_hints(loading, context, settings, phases) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
+    if microstructure is None and not paths:  # samples of a group follow different paths
+        options.require_random(settings.n_fibres, max(Counter(design.groups.tolist()).values()))
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants, "strengths": strength or []}

@@ -344,6 +344,15 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
         raise ValueError(f"--seed, {flags} cannot be combined with --microstructure")
 
 
+def require_random(n_fibres: int, replicates: int) -> None:
+    """Raise a ValueError for several microstructures of one fibre, which are all equal."""
+    if n_fibres == 1 < replicates:
+        raise ValueError(
+            f"replicates = {replicates} is out of range: one fibre forms a square array, in which "
+            "all seeds are equal; give --replicates 1, or a larger --n-fibres"
+        )
+
+
 def require_square(height: float) -> None:
     """Raise a ValueError if --height is given without --microstructure."""
     if height != 1.0:

@@ -47,6 +47,7 @@ class Sampling:
 
         self.phases.require_breakable(self.vf)
         require_integer("replicates", replicates, 1, _MOST)
+        options.require_random(self.settings.n_fibres, replicates)
         require_integer("seed", self.seed, 0, MAX_SEED - replicates + 1)
         require_between("drop", self.drop, *DROPS)
         require_packable(self.vf, self.settings.n_fibres, self.settings.min_spacing)

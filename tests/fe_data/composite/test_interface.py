@@ -495,6 +495,14 @@ def test_measured_strengths_are_beside_those_of_the_rves():
         ("rve --material glass_epoxy_debonding --strength transverse_tension --vf 0", "vf > 0"),
         ("strengths --material glass_epoxy_debonding --vf 0", "vf > 0"),
         ("envelope --material glass_epoxy_debonding --vf 0", "vf > 0"),
+        *(
+            (f"{command} --n-fibres 1", f"replicates = {replicates} is out of range: one fibre")
+            for command, replicates in (
+                ("strengths --material glass_epoxy_debonding --vf 0.5", 20),
+                ("envelope --material glass_epoxy_debonding --vf 0.5", 3),
+                ("generate replicates", 10),
+            )
+        ),
     ],
 )
 def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
@@ -502,6 +510,7 @@ def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, c
         raise AssertionError("the simulation began")
 
     monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
+    monkeypatch.setattr("fe_data.generate", simulated)
     assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
 
