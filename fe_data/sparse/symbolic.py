@@ -135,7 +135,7 @@ def _children(parent: Ints) -> tuple[Ints, Ints]:
 
 
 def _postorder(parent: Ints) -> Ints:
-    """Order of the nodes of a forest in which subtrees are contiguous and end with their roots."""
+    """Order the nodes of a forest so that subtrees are contiguous and end with their roots."""
     # This is the reverse of a depth-first order from a node above all roots, last child first.
     n = len(parent)
     above = np.where(parent >= 0, n - parent, 0)
