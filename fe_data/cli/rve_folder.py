@@ -305,7 +305,7 @@ def _summary(
 
 
 def _or_none(values: Floats) -> list[float | None]:
-    """List of numbers for JSON, with None for NaN."""
+    """Return the numbers for JSON, with None for NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 

@@ -185,7 +185,7 @@ class Cell(Short):
         return InterfacePoints(nodes, frames, weights, place.reshape(-1, 3))
 
     def opening(self, x: Floats) -> Floats:
-        """Return openings (p, c) of interfaces at unknowns (n + k,): normal, tangential, along z."""
+        """Return openings (p, c) of interfaces at unknowns (n + k,): normal, tangential, z."""
         assert self.interface is not None
         u = np.append(x[: self.n], np.zeros(self.block)).reshape(-1, self.block)
         inside, outside = u[self.interface.nodes.T]

@@ -183,7 +183,7 @@ class IncrementalCell(IncrementalProblem):
         return float(np.linalg.norm(strain)) + heated
 
     def _load(self, t: float) -> tuple[Floats, float, float]:
-        """Return prescribed strains or stresses (6,), temperature [K] and time [s] at `t`."""
+        """Return the strains or stresses (6,), temperature [K] and time [s] at fraction t."""
         temperature = self._origin.temperature
         temperature += t * (self._segment.temperature - temperature)
         return (
