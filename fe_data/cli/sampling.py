@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from typer import Option
-
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.hints import say_units
@@ -84,7 +82,7 @@ class Sampling:
 
 
 def sampling(
-    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    material: options.NeededMaterial,
     vf: Annotated[float, options.of_input("vf")],
     seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
     n_fibres: options.NFibres = Settings.n_fibres,

@@ -273,7 +273,7 @@ def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> 
 
 @compiled()
 def place_of(value: int, values: Ints, start: int, end: int) -> int:
-    """Place of the first entry of a sorted range of `values` that is not smaller than `value`."""
+    """Return the place of the first of sorted `values` that is not smaller than `value`."""
     while start < end:
         middle = (start + end) // 2
         if values[middle] < value:
