@@ -25,7 +25,6 @@ from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields, save_interfaces
-from fe_data.files.reading import read_file
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
@@ -45,6 +44,7 @@ from fe_data.settings import (
 )
 from fe_data.sparse.solver import chosen_solver
 from safe_files import writing
+from safe_files.reading import read_file
 from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from fe_data.arrays import Floats, keep_copies, numbers
 from fe_data.composite.phases import SETTINGS_OF_PHASES
 from fe_data.files.csv_rows import TableError
-from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.files.reading import most_unpacked, read_arrays
 from fe_data.loading import AXES
 from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_kind, require_path
+from safe_files.reading import read_file
 from safe_files.text import Short
 from safe_files.writing import write_atomic
 
