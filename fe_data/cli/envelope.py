@@ -17,7 +17,7 @@ from fe_data.composite.measured import Measured
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
 from fe_data.settings import require_integer
 from safe_files import writing
-from safe_files.writing import replacing, write_atomic
+from safe_files.writing import save_picture, write_atomic
 
 TABLE, SUMMARY, PICTURE = "envelope.csv", "envelope.json", "envelope.png"
 _COLUMNS = "angle_deg,seed,transverse_MPa,shear_MPa,is_reached,reason"
@@ -57,8 +57,7 @@ def write_envelope(
     write_atomic(out / SUMMARY, text.encode(), _BEGINNINGS[SUMMARY])
     title = f"v_f = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
     figure = plot_envelope(samples, means, title, sampling.phases.measured)
-    with replacing(out / PICTURE, writing.PICTURE) as picture:
-        figure.savefig(picture, format="png", dpi=150)
+    save_picture(figure, out / PICTURE, dpi=150)
     return samples, _table(means)
 
 

@@ -45,7 +45,7 @@ from fe_data.settings import (
 from fe_data.sparse.solver import chosen_solver
 from safe_files import writing
 from safe_files.reading import read_file
-from safe_files.writing import replacing, require_own, write_atomic
+from safe_files.writing import require_own, save_picture, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
@@ -220,8 +220,7 @@ def _write(
             pass
         if isinstance(solved, CompositeSolution) and len(solved.cell.domain.interfaces):
             save_interfaces(solved, out / INTERFACES[0])
-    with replacing(out / PICTURE, writing.PICTURE) as picture:
-        plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
+    save_picture(plot_rve(rve, heading), out / PICTURE, dpi=150)
 
 
 def _checked_seed(

@@ -175,9 +175,7 @@ def save_curves(curves: Curves, path: Path) -> None:
         ['index,increment,strain_xx,stress_xx_MPa', '0,0,0.0,0.0']
     """
     require_kind("curves", curves, Curves)
-    path = require_path("path", path)
-    if path.suffix != ".csv":
-        raise ValueError(f"path = {str(path)!r:.200} must end in .csv")
+    path = require_path("path", path, ".csv")
     lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, ("\n".join(lines) + "\n").encode(), BEGINNING)

@@ -130,9 +130,7 @@ def save_paths(paths: Paths, path: Path) -> None:
         True
     """
     require_kind("paths", paths, Paths)
-    path = require_path("path", path)
-    if path.suffix != ".npz":
-        raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
+    path = require_path("path", path, ".npz")
     arrays: dict[str, NDArray[Any]] = {
         "inputs": paths.inputs,
         "strain": paths.strain.astype(np.float32),
