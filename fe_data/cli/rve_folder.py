@@ -19,7 +19,7 @@ from fe_data.composite.phases import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
-from fe_data.composite.rve import DROP, CompositeSolution
+from fe_data.composite.rve import DROP, DROPS, CompositeSolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
@@ -39,6 +39,7 @@ from fe_data.settings import (
     Inputs,
     Settings,
     VolumeFraction,
+    require_between,
     require_integer,
     require_parameters,
 )
@@ -96,6 +97,7 @@ def run_rve(
         require_no_phases(settings)
         vf = inputs.vf if isinstance(microstructure, int) else None
         require_interphase(solver[1], settings, interphase, vf=vf)
+        require_between("drop", drop, *DROPS)
     seed = _checked_seed(inputs, microstructure, settings)
     if mesh is not None:
         require_mesh_file(mesh)
