@@ -20,13 +20,7 @@ from torch import Tensor
 
 from fe_data.composite.implicit import root
 from fe_data.composite.law_checks import State, require_sizes
-from fe_data.composite.law_registry import (
-    CURVE,
-    LawEntry,
-    initial_stress,
-    is_shipped,
-    register,
-)
+from fe_data.composite.law_registry import CURVE, LawEntry, initial_stress, is_shipped, register
 from fe_data.settings import require_kind
 from fe_data.settings.hardening import SURFACE
 

@@ -8,14 +8,7 @@ from fe_data.composite.interface import STRENGTHS, strength_loading
 from figures.pipeline.paths import ROOT
 from studies.results import Results
 from studies.strength_checks.__main__ import PAGES, PEER, RESULTS, blocks
-from studies.strength_checks.simulation import (
-    KEY,
-    N_ENDS,
-    N_HALVES,
-    PLY,
-    cases,
-    ends,
-)
+from studies.strength_checks.simulation import KEY, N_ENDS, N_HALVES, PLY, cases, ends
 from studies.strength_checks.summary import LAST_STRAINS, Study
 
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data import (
-    Microstructure,
-    effective_constants,
-    microstructures_from_file,
-    named_phases,
-)
+from fe_data import Microstructure, effective_constants, microstructures_from_file, named_phases
 from fe_data.__main__ import main
 from tests.fe_data.composite.lattices import hexagonal
 
