@@ -37,7 +37,7 @@ def ends(study: Study) -> str:
             for name, digits in (("viscous", 2), ("snap", 1))
         ]
         rows.append([loading.replace("_", " "), f"{row['fell']} of {row['rves']}", *shares])
-    header = ["loading", "fell by 20 %", "viscous share [%]: median; largest", "snap share [%]"]
+    header = ["loading", "fell by 20 %", "viscous share [%]", "snap share [%]"]
     return markdown(header, rows)
 
 
