@@ -55,9 +55,9 @@ def write_envelope(
     summary = {**means, "vf": sampling.vf, "replicates": replicates, "n_fibres": n_fibres}
     text = json.dumps(summary, indent=1) + "\n"
     write_atomic(out / SUMMARY, text.encode(), _BEGINNINGS[SUMMARY])
-    title = f"v_f = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
+    title = f"$v_f$ = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
     figure = plot_envelope(samples, means, title, sampling.phases.measured)
-    save_picture(figure, out / PICTURE, dpi=150)
+    save_picture(figure, out / PICTURE, dpi=150, bbox_inches="tight")
     return samples, _table(means)
 
 
@@ -143,8 +143,8 @@ def plot_envelope(
     if np.isfinite(strengths).all():
         ax.plot(*puck(*strengths), "k--", lw=1.0, label="Puck, through 0, 90 and 180°")
     _draw_measured(ax, measured)
-    ax.set(xlabel="transverse stress σ_xx [MPa]", ylabel="longitudinal shear stress σ_xz [MPa]")
-    ax.set(aspect="equal", title=title)
+    ax.set(xlabel=r"transverse stress $\sigma_{xx}$ [MPa]", aspect="equal", title=title)
+    ax.set_ylabel(r"longitudinal shear $\sigma_{xz}$ [MPa]")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
 
@@ -166,5 +166,5 @@ def _draw_measured(ax: Axes, measured: Measured | None) -> None:
     )
     points = np.array([[tension, 0.0], [-compression, 0.0], [0.0, shear]])
     if np.isfinite(points).any():
-        label = f"measured, v_f = {measured.vf:g}"
+        label = f"measured, $v_f$ = {measured.vf:g}"
         ax.plot(*points.T, "C1*", ms=11, clip_on=False, label=label)
