@@ -58,12 +58,14 @@ def plies(study: Study) -> str:
     rows = []
     for loading, strengths in study.plies().items():
         value = dict(measured)[f"{loading}_MPa"]
-        mean = strengths.mean()
+        mean, std = np.nanmean(strengths), np.nanstd(strengths, ddof=1)
+        reached = int(np.isfinite(strengths).sum())
+        left_out = f" ({reached} of {len(strengths)} reached)" if reached < len(strengths) else ""
         rows.append(
             [
                 loading.replace("_", " "),
                 f"{value:.0f}",
-                f"{mean:.1f} ± {strengths.std(ddof=1):.1f}",
+                f"{mean:.1f} ± {std:.1f}{left_out}",
                 f"{100 * (mean / value - 1):+.0f} %".replace("-", "−"),
                 f"{PEER[loading]}",
             ]

@@ -33,7 +33,7 @@ SMALL_DROP = 0.03  # ends a path soon after its peak
 FIBRES_OF_PLY = 5
 MESH_OF_PLY = 4.5  # elements per fibre diameter
 SPACING_OF_PLY = 1.03
-SEEDS_OF_PLY = 3
+SEEDS_OF_PLY = 5
 DROP_OF_PLY = 0.1
 COOLING = 80.0  # K
 # Damage of the matrix of the ends: an assumption, so that both cracks and debonding occur
