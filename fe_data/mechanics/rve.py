@@ -261,8 +261,9 @@ def solve_rve(
                 fields = equations.fields(path)
             effective = None
             if fit and path.stop is None:
-                arguments = path, equations, phases, inputs.vf, settings.tolerance, seconds
-                path, effective = _with_properties(*arguments, partial=partial)
+                path, effective = _with_properties(
+                    path, equations, phases, inputs.vf, settings.tolerance, seconds, partial=partial
+                )
             p_sigma = math.nan
             if path.stop is None:
                 weights = [fibre.weights for fibre in d.fibres]
