@@ -409,14 +409,12 @@ def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> No
         raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {instead}")
 
 
-def warn_of_constant(X: Array) -> None:
-    """Warn the caller of `fit` if an input is constant in X (N, n_in), unless N = 1."""
-    constant = np.flatnonzero(~varies(X))
-    if constant.size and len(X) > 1:
-        i = constant[0]
-        what = below_rounding(X[:, i]) or "is constant in the data, so its effect cannot be learnt"
-        message = f"input {i} {what}"
-        warnings.warn(message, ConstantInputWarning, stacklevel=5)
+def warn_of_constant(X: Array, constants: Array) -> None:
+    """Warn the caller of `fit` if an input of X (N, n_in) is constant, and its entry not NaN."""
+    for i in np.flatnonzero(~np.isnan(constants))[:1]:
+        lost = "is constant in the data, so its effect cannot be learnt"
+        text = below_rounding(X[:, i]) or lost
+        warnings.warn(f"input {i} {text}", ConstantInputWarning, stacklevel=4)
 
 
 def warn_of_rounding(y: Array, constants: Array) -> None:

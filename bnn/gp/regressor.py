@@ -23,7 +23,6 @@ from bnn._validation import (
     check_kind,
     check_option,
     filled,
-    warn_of_constant,
 )
 from bnn.gp.conditioning import NuggetWarning, check_joint, resolved
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
@@ -215,7 +214,6 @@ class GPRegressor(PredictiveRegressor):
             prior, noise, factors = model
         else:
             noise = noise_beside_prior(setting, X, y, data_noise)
-        warn_of_constant(X)
         noise = kept_noise(noise, X.shape[1], n_outputs)
         covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
