@@ -341,20 +341,6 @@ def as_points(name: str, X: ArrayLike) -> Array:
     return array
 
 
-def seen_points(name: str, X: ArrayLike) -> Array:
-    """Return points, checked as by `as_points`, but without a copy if possible.
-
-    Kernels and means use this function, because a search calls them thousands of times and they do
-    not keep the points.
-    """
-    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
-        return as_points(name, X)
-    ready = X.dtype == np.float64 and X.ndim == 2 and X.size > 0
-    if ready and np.abs(X).max() <= LARGEST:  # False for NaN
-        return np.asarray(X)
-    return as_points(name, X)
-
-
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
     check_resolved(X=X, y=y)

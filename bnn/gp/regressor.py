@@ -32,6 +32,7 @@ from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.mixture import (
     MixturePosterior,
+    Posterior,
     Prior,
     components_of,
     conditioned,
@@ -149,6 +150,9 @@ class GPRegressor(PredictiveRegressor):
     )
 
     open_prior_: GaussianProcessPrior | None
+    noise_: Covariance | StudentNoise
+    nugget_: Array
+    posterior_: Posterior
 
     def __init__(
         self,
@@ -215,7 +219,6 @@ class GPRegressor(PredictiveRegressor):
         else:
             noise = noise_beside_prior(setting, X, y, data_noise)
         noise = kept_noise(noise, X.shape[1], n_outputs)
-        covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
             if keep_prior:
                 factors = self._factors_of_last_fit(X, y)
@@ -224,11 +227,15 @@ class GPRegressor(PredictiveRegressor):
                 df, factors = factors_of(prior, noise, X, y, title=title, fixed=factors)
                 noise = replace(noise, df=df)
         else:
-            warn_of_excess(covariances, y, stacklevel=5)
-        factors = np.ones(len(X)) if factors is None else factors
-        self.data_noise_ = data_noise
+            warn_of_excess(covariances_of_data(noise, X, data_noise), y, stacklevel=5)
+        self.prior_ = prior
         self.open_prior_ = open_prior
-        self._condition(prior, noise, covariances, factors, X, y)
+        self.noise_ = noise
+        self.factors_ = np.ones(len(X)) if factors is None else factors
+        self.data_noise_ = data_noise
+        self.X_ = X
+        self.y_ = y
+        self._condition()
         if isinstance(self.posterior_, MixturePosterior):
             warn_of_few_draws(self.posterior_, stacklevel=4)
         # The user cannot change noise that `fit` has chosen.
@@ -270,35 +277,19 @@ class GPRegressor(PredictiveRegressor):
         factors = {row.tobytes(): factor for row, factor in last}
         return np.array([factors.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
 
-    def _condition(
-        self,
-        prior: Prior,
-        noise: Covariance | StudentNoise,
-        covariances: Array,
-        factors: Array,
-        X: Array,
-        y: Array,
-    ) -> None:
-        """Condition the prior on the data.
-
-        `covariances` are those of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
-        StudentNoise they are scaled by `factors`, the E λ_i.
-        """
+    def _condition(self) -> None:
+        """Condition the prior on the data, and set the nugget."""
+        covariances = covariances_of_data(self.noise_, self.X_, self.data_noise_)
         self._beyond = 0.0
-        if isinstance(noise, StudentNoise):
+        if isinstance(self.noise_, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
-            covariances = given_factors(noise, covariances, factors)
+            covariances = given_factors(self.noise_, covariances, self.factors_)
             # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
-            self._beyond = Tails(noise.degrees, factors).bound(y.shape[1])
-        resolvable = resolved(covariances, components_of(prior), X, y)
+            self._beyond = Tails(self.noise_.degrees, self.factors_).bound(self.y_.shape[1])
+        resolvable = resolved(covariances, components_of(self.prior_), self.X_, self.y_)
         added = np.einsum("...jj->...j", resolvable - covariances)
-        self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
-        self.prior_ = prior
-        self.noise_ = noise
-        self.factors_ = factors
-        self.X_ = X
-        self.y_ = y
-        self.posterior_ = conditioned(prior, resolvable, X, y)
+        self.nugget_ = np.sqrt(added.reshape(-1, self.y_.shape[1]).max(axis=0))
+        self.posterior_ = conditioned(self.prior_, resolvable, self.X_, self.y_)
 
     def check_restored(self) -> None:
         """Check the restored attributes, then condition the prior on the data.
@@ -324,13 +315,16 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
         for i in np.flatnonzero(factors <= 0.0)[:1]:
             raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
-        noise = kept_noise(self.noise_, X.shape[1], y.shape[1])
         data_noise = self.data_noise_
         if data_noise is not None:
             check_kind("data_noise_", data_noise, DataNoise)
             data_noise = DataNoise.checked(data_noise.std, data_noise.weights, y.shape)
-        covariances = covariances_of_data(noise, X, data_noise)
-        self._condition(self.prior_, noise, covariances, factors, X, y)
+        self.noise_ = kept_noise(self.noise_, X.shape[1], y.shape[1])
+        self.factors_ = factors
+        self.data_noise_ = data_noise
+        self.X_ = X
+        self.y_ = y
+        self._condition()
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
