@@ -24,7 +24,7 @@ from bnn._validation import (
     check_option,
     filled,
 )
-from bnn.gp.conditioning import NuggetWarning, check_joint, resolved
+from bnn.gp.conditioning import NuggetWarning, check_joint
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
 from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_prior
 from bnn.gp.evidence.prescribed import MeanForm
@@ -34,7 +34,6 @@ from bnn.gp.mixture import (
     MixturePosterior,
     Posterior,
     Prior,
-    components_of,
     conditioned,
     warn_of_few_draws,
 )
@@ -286,10 +285,9 @@ class GPRegressor(PredictiveRegressor):
             covariances = given_factors(self.noise_, covariances, self.factors_)
             # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
             self._beyond = Tails(self.noise_.degrees, self.factors_).bound(self.y_.shape[1])
-        resolvable = resolved(covariances, components_of(self.prior_), self.X_, self.y_)
-        added = np.einsum("...jj->...j", resolvable - covariances)
+        self.posterior_ = conditioned(self.prior_, covariances, self.X_, self.y_)
+        added = np.einsum("...jj->...j", self.posterior_.noise - covariances)
         self.nugget_ = np.sqrt(added.reshape(-1, self.y_.shape[1]).max(axis=0))
-        self.posterior_ = conditioned(self.prior_, resolvable, self.X_, self.y_)
 
     def check_restored(self) -> None:
         """Check the restored attributes, then condition the prior on the data.

@@ -43,7 +43,7 @@ from bnn.gp.evidence.unscaled import (
 from bnn.gp.hyperparameters import AROUND, components_for, most_components, threads_for
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
+from bnn.gp.mixture import MixturePrior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import (
     HeteroscedasticNoise,
@@ -221,7 +221,7 @@ class _SearchedOutputs:
         X, y = self.X[rows], self.y[rows]
         data_noise = None if self.data_noise is None else self.data_noise.rows(rows)
         covariances = covariances_of_data(noise, X, data_noise)
-        posterior = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
+        posterior = conditioned(prior, covariances, X, y)
         complete = ~np.isnan(y).any(axis=1)
         if not complete.any():
             return np.eye(y.shape[1])
