@@ -200,6 +200,9 @@ class GPRegressor(PredictiveRegressor):
         setting = self.noise_ if keep_prior else self.noise
         if isinstance(setting, str):
             check_option("noise", setting, NOISE_KINDS)
+        if is_heavy_tailed(setting) and data_noise is not None:
+            needed = "heavy tails cannot be estimated if noise_std or sample_weight is given"
+            raise ValueError(f"noise = {setting!r:.60}: {needed}")
         known_std = data_noise is not None and data_noise.std is not None
         factors = None
         open_prior = self.open_prior_ if keep_prior else None

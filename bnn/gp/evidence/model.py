@@ -53,7 +53,6 @@ from bnn.noise import (
     checked_tails,
 )
 from bnn.noise.models import (
-    TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
@@ -127,7 +126,7 @@ def estimated_model(
     away = y if prior is None else beside_mean(prior, X, y)
     if prior is not None or (form is not None and form.model is not None):
         outputs = np.arange(y.shape[1])  # y minus the mean varies, or is refused
-    kind, prescribed = _kind_or_noise(noise, X, y, data_noise, len(outputs))
+    kind, prescribed = _kind_or_noise(noise, X.shape[1], y, data_noise, len(outputs))
     if not len(outputs):
         joint = prior_with_constants(None, outputs, X, y, constant_deviation)
         rounding = noise_with_constants(None, outputs, y)
@@ -262,21 +261,17 @@ class _SearchedOutputs:
 
 def _kind_or_noise(
     noise: Noise | StudentNoise | str | None,
-    X: Array,
+    n_in: int,
     y: Array,
     data_noise: DataNoise | None,
     n_searched: int,
 ) -> tuple[str | None, Noise | StudentNoise | None]:
     """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
-    n_in = X.shape[1]
     n_out = y.shape[1]
-    heavy = is_heavy_tailed(noise)
-    missing = bool(np.isnan(y).any())
-    if heavy and (missing or (isinstance(noise, StudentNoise) and n_searched < n_out)):
+    constant = isinstance(noise, StudentNoise) and n_searched < n_out
+    if is_heavy_tailed(noise) and (constant or np.isnan(y).any()):
         needed = "heavy tails need outputs that vary, and a y without missing outputs"
         raise ValueError(f"noise = {noise!r:.60}: {needed}")
-    if heavy and data_noise is not None:
-        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
         check_option("noise", noise, ("gaussian", *NOISE_KINDS))
         return noise, None
@@ -378,12 +373,9 @@ def noise_beside_prior(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array, data_noise: DataNoise | None
 ) -> Any:
     """Return the given noise, or estimate noise of the given kind, for a given prior."""
-    heavy = is_heavy_tailed(noise)
-    if heavy and data_noise is not None:
-        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, StudentNoise):
         return noise
-    if heavy:
+    if is_heavy_tailed(noise):
         return StudentNoise(likely_noise("constant", X, y))
     if is_whole(data_noise, noise, y.shape[1]):
         return np.zeros((y.shape[1], y.shape[1]))
