@@ -62,7 +62,7 @@ def check_others(kernel: sk.Kernel) -> None:
     for name, value in fields_of(kernel).items():
         if isinstance(value, sk.Kernel):
             check_others(value)
-        elif _has_none(value) and not (is_dataclass(kernel) and name in kernel.open_fields()):
+        elif _has_none(value) and not (isinstance(kernel, Kernel) and name in kernel.open_fields()):
             default = inspect.signature(type(kernel)).parameters[name].default
             listed = isinstance(kernel, Kernel) and name in kernel.quantities
             if default is None and not listed:

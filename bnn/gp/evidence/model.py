@@ -122,13 +122,14 @@ def estimated_model(
     """
     check_option("estimate", estimate, ("average", "map"))
     check_count("restarts", restarts, 0, MOST_RESTARTS)
+    n_in = X.shape[1]
     outputs = np.flatnonzero(varies(filled(y)))
     away = y if prior is None else beside_mean(prior, X, y)
     if prior is not None or (form is not None and form.model is not None):
         outputs = np.arange(y.shape[1])  # y minus the mean varies, or is refused
-    kind, prescribed = _kind_or_noise(noise, X.shape[1], y, data_noise, len(outputs))
+    kind, prescribed = _kind_or_noise(noise, n_in, y, data_noise, len(outputs))
     if not len(outputs):
-        joint = prior_with_constants(None, outputs, X, y, constant_deviation)
+        joint = prior_with_constants(None, outputs, n_in, y, constant_deviation)
         rounding = noise_with_constants(None, outputs, y)
         return Model(joint, rounding if prescribed is None else prescribed, None)
     variances = None
@@ -148,7 +149,7 @@ def estimated_model(
         if prior is not None and search.data.covariance is not None:
             logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
             warn_of_far(search.data.covariance, logs, stacklevel=5)
-    components = components_of_prior(searches, X.shape[1], prior)
+    components = components_of_prior(searches, n_in, prior)
     joint_noise = noise_of(searches, kind) if prescribed is None else prescribed
     if estimate == "map":
         return Model(components[0], joint_noise, None)
@@ -162,7 +163,7 @@ def estimated_model(
     if prescribed is not None:
         factors = None  # they come from one fit, so `factors_of` finds those of all components
     if len(outputs) < y.shape[1]:
-        mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
+        mixture = prior_with_constants(mixture, outputs, n_in, y, constant_deviation)
         if prescribed is None:
             joint_noise = noise_with_constants(joint_noise, outputs, y)
     return Model(mixture, joint_noise, factors)

@@ -127,14 +127,13 @@ def _bounds(limits: Array) -> tuple[Array, Array]:
 
 
 def prior_with_constants(
-    prior: MixturePrior | None, outputs: Ints, X: Array, y: Array, deviation: float | None
+    prior: MixturePrior | None, outputs: Ints, n_in: int, y: Array, deviation: float | None
 ) -> MixturePrior:
     """Return a prior of all outputs; one that does not vary is an unknown constant.
 
     The prior given is that of the outputs that vary, None if none does. A constant is near its
     value, with this standard deviation relative to it, or the rounding error for None.
     """
-    n_in = X.shape[1]
     n_out = y.shape[1]
     relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
     spreads = np.maximum(relative * rounding_of(y), LEAST_NOISE)
