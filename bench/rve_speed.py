@@ -1,7 +1,8 @@
 """Speed of fe_data: python -m bench.rve_speed prints a table.
 
-It measures the time of an RVE and of its stages, the speed-up by a second worker, and the memory of
-a worker. `bench.ufl_solver` compares the solver with a formulation in UFL.
+It measures the time of an RVE and of its stages, how much longer the general solver of `--material`
+takes, the speed-up by a second worker, and the memory of a worker. `bench.ufl_solver` compares the
+solver with a formulation in UFL.
 """
 
 import argparse
@@ -15,13 +16,15 @@ import statistics
 import tempfile
 import time
 import timeit
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from bench.fe_convergence import SEED, VOLUME_FRACTIONS, solve
-from fe_data import Inputs, Loading, Settings, generate, named_design, solve_rve
+from fe_data import Inputs, Loading, Settings, generate, named_design, named_phases, solve_rve
+from fe_data.composite.properties import solve_material
 from fe_data.sparse.solver import chosen_solver
 
 REPEATS = 3
@@ -41,22 +44,32 @@ def time_rves() -> dict[str, float]:
     return {f"one RVE with the solver {chosen_solver()} [s]": total, **parts}
 
 
-def processor_seconds(settings: Settings, loading: Loading | None = None) -> float:
-    """Return the median processor time of one RVE over repeats."""
+def processor_seconds(simulate: Callable[[], object]) -> float:
+    """Return the median processor time of a simulation over repeats."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()
-        solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), settings, loading, seed=SEED)
+        simulate()
         times.append(time.process_time() - start)
     return statistics.median(times)
 
 
 def time_paths() -> dict[str, float]:
-    """Return processor seconds of the paper's ramp, and of a path of 10 parts of 10 increments."""
+    """Return processor seconds of the paper's ramp, of a random path, and of the general solver."""
+    inputs, settings = Inputs(0.23, 400.0, 400.0, 0.4), Settings()
     ends = np.random.default_rng(SEED).uniform(-0.02, 0.02, (10, 3)).tolist()
-    ramp = processor_seconds(Settings())
-    path = processor_seconds(Settings(increments=10), Loading(ends))
-    return {"ramp of the paper [s]": ramp, "random path [s]": path, "over the ramp": path / ramp}
+    loading = Loading(ends, increments=10)
+    phases = named_phases("paper")  # the phases of the inputs
+    ramp = processor_seconds(lambda: solve_rve(inputs, settings, seed=SEED))
+    path = processor_seconds(lambda: solve_rve(inputs, settings, loading, seed=SEED))
+    general = processor_seconds(lambda: solve_material(phases, inputs, SEED, settings, silent=True))
+    return {
+        "ramp of the paper [s]": ramp,
+        "random path [s]": path,
+        "random path over the ramp": path / ramp,
+        "ramp with --material [s]": general,
+        "ramp with --material over the ramp": general / ramp,
+    }
 
 
 def time_workers() -> dict[str, float]:

@@ -1,3 +1,3 @@
 """Version of the package, which is also written to the files of models."""
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"

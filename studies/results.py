@@ -7,6 +7,7 @@ key, the later line counts.
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,17 @@ BEGINNING = '{"problem": "'  # of each line
 MOST_BYTES = 10**8  # of a file
 
 Result = dict[str, Any]
+
+
+@contextlib.contextmanager
+def stopping_in_words(path: Path) -> Iterator[None]:
+    """End the program with a sentence if the block is interrupted, or a file cannot be used."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(f"interrupted: {path} has the results, the same command continues")
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
 
 
 class Case(Protocol):

@@ -107,7 +107,6 @@ class Pretrained(Networks):
         >>> import bnn
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
-        >>> y = np.sin(3.0 * X[:, 0])
         >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
         >>> brief = bnn.TrainingSettings(epochs=5)
         >>> network = bnn.Architecture((8, 8), "silu")
@@ -244,7 +243,6 @@ def pretrain(
         >>> import bnn
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
-        >>> y = np.sin(3.0 * X[:, 0])
         >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
         >>> brief = bnn.TrainingSettings(epochs=5)
         >>> network = bnn.Architecture((8, 8), "silu")

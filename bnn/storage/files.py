@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from bnn._version import __version__
-from bnn.storage.reading import as_path
+from bnn.storage.reading import as_path, existing
 from bnn.storage.values import KINDS, NUMBERS, Arrays, as_stored, plain, restored, unknown_classes
+from safe_files.reading import require_regular
 from safe_files.writing import write_atomic
 
 FORMAT = "bnn"
@@ -163,7 +164,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         >>> bool(np.array_equal(again.predict(X), model.predict(X)))
         True
     """
-    header, arrays = _read(as_path(path))
+    header, arrays = _read(existing(path))
     _import_classes()
     content = header.get("model")
     models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
@@ -211,15 +212,12 @@ class _Foreign(ValueError):
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays of a file; the header is read and checked first."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
-        raise ValueError(f"{path}: not a saved model: must be a regular file")
     try:
+        size = require_regular(path).st_size
         if not is_zipfile(path):
             raise ValueError("not a zip archive")
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            _require_small(file.zip, path.stat().st_size)
+            _require_small(file.zip, size)
             header = json.loads(str(file["header"]))
             _require_version(header)
             arrays = {name: file[name] for name in file.files if name != "header"}

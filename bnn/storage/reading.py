@@ -1,10 +1,12 @@
-"""Reading of JSON files from unknown sources, with limits on file type, size and numbers."""
+"""Reading of JSON files from unknown sources, with limits on size and numbers."""
 
 import json
 import math
 import os
 from pathlib import Path
 from typing import Any, NoReturn
+
+from safe_files.reading import read_file
 
 MOST_DIGITS = 18  # of an integer, so that it fits into 64 bits
 
@@ -16,6 +18,14 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     if "\0" in str(path):
         raise ValueError(f"path = {str(path)!r:.60}: must not contain a null byte")
     return Path(path)
+
+
+def existing(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file, see `as_path`; FileNotFoundError if there is nothing."""
+    path = as_path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    return path
 
 
 def read_json(path: str | os.PathLike[str], most: int) -> Any:
@@ -37,16 +47,9 @@ def read_json(path: str | os.PathLike[str], most: int) -> Any:
 
 def read_text(path: str | os.PathLike[str], most: int) -> str:
     """Read a text file in UTF-8, with the same arguments and errors as `read_json`."""
-    path = as_path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
-        raise ValueError(f"{path}: must be a regular file")
-    size = path.stat().st_size
-    if size > most:
-        raise ValueError(f"{path} has {size} bytes: must have at most {most}")
+    path = existing(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path, most).decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: must be text in UTF-8 ({error})") from None
 

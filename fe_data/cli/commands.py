@@ -1,6 +1,7 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,6 @@ from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
 MAX_LINES = 50  # problems printed by verify
-ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
 WITHOUT_PROPERTIES = (
     "with --loading the table has path numbers instead of effective properties; "
     "to compute them, give --strain in place of --loading"
@@ -103,6 +103,8 @@ def generate(
     paths = loadings_with_hints(loading, context, settings, phases) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
+    if microstructure is None and not paths:  # samples of a group follow different paths
+        options.require_random(settings.n_fibres, max(Counter(design.groups.tolist()).values()))
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants, "strengths": strength or []}
@@ -126,13 +128,7 @@ def rve(
     interphase: options.Interphase = 0.0,
     height: options.Height = 1.0,
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
-    microstructure: Annotated[
-        Path | None,
-        File(
-            help="instead of --vf: CSV file of x, y, radius, relative to the side of the RVE, and "
-            "with --material optionally phase and E_GPa"
-        ),
-    ] = None,
+    microstructure: options.Microstructure = None,
     xdmf: Annotated[
         bool,
         Option(
@@ -166,17 +162,11 @@ def rve(
 ) -> int:
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["shared"]
-    vf, fibres, settings = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    vf, fibres = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    if not isinstance(fibres, int):
+        settings = dataclasses.replace(settings, n_fibres=len(fibres.centres))
     values = vf, E_f_GPa, b_m_MPa, c_m
-    inputs: Inputs | VolumeFraction
-    phases = None
-    if material is None:
-        if interphase:
-            raise ValueError("--interphase needs --material, with a phase interphase")
-        inputs = options.inputs(*values, settings)
-        say_units(settings, inputs.E_f_GPa, None)
-    else:
-        inputs, phases = _of_material(material, values, solver, settings)
+    inputs, phases = _inputs_of_rve(values, material, interphase, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
     random_vf = vf if microstructure is None else None
     paths = options.strength(strength, paths, phases, random_vf, context)
@@ -199,51 +189,47 @@ def rve(
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
 
 
-def _of_material(
-    material: str, values: tuple[float, Any, Any, Any], solver: str, settings: Settings
-) -> tuple[VolumeFraction, "fe_data.Phases"]:
-    """Return the input and the phases of `rve --material`; a ValueError for options beside it."""
-    if solver != "compiled":
-        raise ValueError("--solver cannot be combined with --material, which has its own solver")
-    phases = options.phases(material)
-    inputs = options.input_of_material(*values)
-    say_units(settings, 0.0, phases)
-    return inputs, phases
-
-
 def _fibres_of_rve(
     vf: float | None, microstructure: Path | None, height: float, seed: int, settings: Settings
-) -> tuple[float, "int | fe_data.Microstructure", Settings]:
-    """Return volume fraction, seed or fibres of a file, and settings with their number."""
+) -> tuple[float, "int | fe_data.Microstructure"]:
+    """Return the volume fraction, and the seed of random fibres or the fibres of a file."""
     if microstructure is not None and vf is None:
         options.require_given_microstructure(settings, seed)
         fibres = options.microstructure(microstructure, height)
-        settings = dataclasses.replace(settings, n_fibres=len(fibres.centres))
-        return fibres.volume_fraction, fibres, settings
+        return fibres.volume_fraction, fibres
     if vf is None or microstructure is not None:
         raise ValueError("give either --vf or --microstructure FILE")
     options.require_square(height)
-    return vf, seed, settings
+    return vf, seed
+
+
+def _inputs_of_rve(
+    values: tuple[float, Any, Any, Any],
+    material: str | None,
+    interphase: float,
+    solver: str,
+    settings: Settings,
+) -> tuple[Inputs | VolumeFraction, "fe_data.Phases | None"]:
+    """Return inputs and phases of `rve`; a ValueError for options that cannot be combined."""
+    if material is None:
+        if interphase:
+            raise ValueError("--interphase needs --material, with a phase interphase")
+        inputs = options.inputs(*values, settings)
+        say_units(settings, inputs.E_f_GPa, None)
+        return inputs, None
+    if solver != "compiled":
+        raise ValueError("--solver cannot be combined with --material, which has its own solver")
+    phases = options.phases(material)
+    volume_fraction = options.input_of_material(*values)
+    say_units(settings, 0.0, phases)
+    return volume_fraction, phases
 
 
 @app.command()
 def constants(
-    material: Annotated[
-        str,
-        Option(
-            metavar="NAME | FILE.yaml",
-            help=options.MATERIAL_HELP,
-        ),
-    ],
+    material: options.NeededMaterial,
     vf: Annotated[float | None, options.of_input("vf")] = None,
-    microstructure: Annotated[
-        Path | None,
-        File(
-            help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square, and "
-            "optionally phase: fibres, void (a hole), or another phase of the material; and E_GPa, "
-            "Young's modulus of each fibre"
-        ),
-    ] = None,
+    microstructure: options.Microstructure = None,
     interphase: options.Interphase = 0.0,
     height: options.Height = 1.0,
     void_fraction: Annotated[float, Number(help="area fraction of random round voids [-]")] = 0.0,
@@ -263,56 +249,28 @@ def constants(
     from fe_data.cli.constants import (
         BEGINNING,
         arrangement,
-        fibres_of,
-        remove_earlier,
+        say_if_few_fibres,
+        with_voids_and_interphase,
         write_constants,
     )
-    from safe_files.writing import require_own
 
-    if out is not None:
-        options.require_writable(out.parent)
-        require_own(out, BEGINNING)
+    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
     phases = options.phases(material)
-    say_units(Settings(), 0.0, phases)
-    if void_radius is not None and not void_fraction:
-        raise ValueError("--void-radius needs --void-fraction")
-    if microstructure is not None and vf is None:
-        if void_fraction:
-            raise ValueError("--void-fraction needs --vf: list voids of a file in its column phase")
-        fibres = options.microstructure(microstructure, height)
-    elif vf is not None and microstructure is None:
-        options.require_square(height)
-        settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
-        fibres = fibres_of(vf, seed, settings, void_fraction, void_radius)
-    else:
-        raise ValueError("give either --vf or --microstructure FILE")
-    try:
-        fibres = fibres.coated(interphase)
-    except ValueError as error:
-        raise ValueError(f"--interphase {interphase:g}: {error}") from None
+    say_units(settings, 0.0, phases)
+    volume_fraction, seed_or_fibres = _fibres_of_rve(vf, microstructure, height, seed, settings)
+    voids = void_fraction, void_radius
+    fibres = with_voids_and_interphase(volume_fraction, seed_or_fibres, settings, voids, interphase)
     if out is not None:
-        remove_earlier(out)
+        options.remove_earlier(out.parent, {out.name: BEGINNING})
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     show(arrangement(fibres))
     show(solved.table(phases.measured))
-    number = int((~fibres.is_void).sum())
-    if vf and number < ENOUGH_FIBRES:
-        say(_few_fibres(number), OK)
+    if vf:
+        say_if_few_fibres(fibres)
     if out is not None:
         write_constants(solved, phases, fibres, out)
         show(f"wrote {out}")
     return OK
-
-
-def _few_fibres(number: int) -> str:
-    """Say of what the constants of an RVE with few fibres are the constants."""
-    if number == 1:
-        return (
-            "these are the constants of a square array, in which all seeds are equal: "
-            f"for fibres at random give --n-fibres {ENOUGH_FIBRES}"
-        )
-    few = f"these are the constants of one RVE of {number} fibres"
-    return f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}"
 
 
 @app.command(cls=CommandWithSampling)

@@ -11,20 +11,39 @@ from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.phases import Phases
 from fe_data.dataset import record
-from fe_data.geometry.microstructure import (
-    Microstructure,
-    random_microstructure,
-)
+from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.geometry.spacing import hexagonal_distance
 from fe_data.settings import MAX_SEED, Settings, require_integer
-from safe_files.writing import require_own, write_atomic
+from safe_files.writing import write_atomic
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
 BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
+ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
 
 
-def fibres_of(
+def with_voids_and_interphase(
+    vf: float,
+    fibres: int | Microstructure,
+    settings: Settings,
+    voids: tuple[float, float | None],
+    interphase: float,
+) -> Microstructure:
+    """Complete given fibres, or random ones from a seed, with the voids and rings of options."""
+    void_fraction, void_radius = voids
+    if void_radius is not None and not void_fraction:
+        raise ValueError("--void-radius needs --void-fraction")
+    if isinstance(fibres, int):
+        fibres = _random(vf, fibres, settings, void_fraction, void_radius)
+    elif void_fraction:
+        raise ValueError("--void-fraction needs --vf: list voids of a file in its column phase")
+    try:
+        return fibres.coated(interphase)
+    except ValueError as error:
+        raise ValueError(f"--interphase {interphase:g}: {error}") from None
+
+
+def _random(
     vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float | None
 ) -> Microstructure:
     """Draw random fibres and voids from a seed; print a hint if voids have another radius."""
@@ -71,10 +90,15 @@ def arrangement(fibres: Microstructure) -> str:
     )
 
 
-def remove_earlier(out: Path) -> None:
-    """Remove the result of an earlier run, which could be taken for that of a run that failed."""
-    require_own(out, BEGINNING)
-    out.unlink(missing_ok=True)
+def say_if_few_fibres(fibres: Microstructure) -> None:
+    """Print of what the constants of random fibres are the constants if there are few."""
+    number = int((~fibres.is_void).sum())
+    if number >= ENOUGH_FIBRES:
+        return
+    what = f"one RVE of {number} fibres: compare several --seed, or"
+    if number == 1:
+        what = "a square array, in which all seeds are equal: for fibres at random"
+    say(f"these are the constants of {what} give --n-fibres {ENOUGH_FIBRES}", OK)
 
 
 def write_constants(

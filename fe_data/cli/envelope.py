@@ -1,5 +1,6 @@
 """The command `envelope`: its simulations, its files and its figure."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fe_data.arrays import Floats
-from fe_data.cli.options import require_writable
+from fe_data.cli.options import remove_earlier
 from fe_data.cli.sampling import Sampling
 from fe_data.composite.formulas import puck
 from fe_data.composite.measured import Measured
 from fe_data.composite.strengths import EnvelopePoint, in_a_cell, sample_envelope
 from fe_data.settings import require_integer
 from safe_files import writing
-from safe_files.writing import replacing, require_own, write_atomic
+from safe_files.writing import save_picture, write_atomic
 
 TABLE, SUMMARY, PICTURE = "envelope.csv", "envelope.json", "envelope.png"
 _COLUMNS = "angle_deg,seed,transverse_MPa,shear_MPa,is_reached,reason"
@@ -45,32 +46,22 @@ def write_envelope(
     require_integer("points", points, _FEWEST, _MOST)
     sampling.require_valid(replicates)
     out.mkdir(parents=True, exist_ok=True)
-    require_writable(out)
-    for name, beginning in _BEGINNINGS.items():
-        require_own(out / name, beginning)
-    for name in _BEGINNINGS:
-        (out / name).unlink(missing_ok=True)
+    remove_earlier(out, _BEGINNINGS)
     angles = np.linspace(0.0, 180.0, points).tolist()
-    samples: list[EnvelopePoint] = []
-    try:
-        for sample in sampling.simulated(sample_envelope, angles, replicates, "envelope"):
-            samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
-    finally:
-        if samples:
-            _write_rows(samples, out)
+    write = functools.partial(_write_rows, out)
+    samples = sampling.simulate(sample_envelope, angles, replicates, "envelope", write)
     means = _means(samples)
     n_fibres = sampling.settings.n_fibres
     summary = {**means, "vf": sampling.vf, "replicates": replicates, "n_fibres": n_fibres}
     text = json.dumps(summary, indent=1) + "\n"
     write_atomic(out / SUMMARY, text.encode(), _BEGINNINGS[SUMMARY])
-    title = f"v_f = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
+    title = f"$v_f$ = {sampling.vf:g}, {n_fibres} fibres, {replicates} RVEs per direction of stress"
     figure = plot_envelope(samples, means, title, sampling.phases.measured)
-    with replacing(out / PICTURE, writing.PICTURE) as picture:
-        figure.savefig(picture, format="png", dpi=150)
+    save_picture(figure, out / PICTURE, dpi=150, bbox_inches="tight")
     return samples, _table(means)
 
 
-def _write_rows(samples: list[EnvelopePoint], out: Path) -> None:
+def _write_rows(out: Path, samples: list[EnvelopePoint]) -> None:
     """Write one row per simulated point."""
     rows = [
         f"{s.angle_deg!r},{s.seed},{s.transverse_MPa!r},{s.shear_MPa!r},{s.is_reached},"
@@ -152,8 +143,8 @@ def plot_envelope(
     if np.isfinite(strengths).all():
         ax.plot(*puck(*strengths), "k--", lw=1.0, label="Puck, through 0, 90 and 180°")
     _draw_measured(ax, measured)
-    ax.set(xlabel="transverse stress σ_xx [MPa]", ylabel="longitudinal shear stress σ_xz [MPa]")
-    ax.set(aspect="equal", title=title)
+    ax.set(xlabel=r"transverse stress $\sigma_{xx}$ [MPa]", aspect="equal", title=title)
+    ax.set_ylabel(r"longitudinal shear $\sigma_{xz}$ [MPa]")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
 
@@ -175,5 +166,5 @@ def _draw_measured(ax: Axes, measured: Measured | None) -> None:
     )
     points = np.array([[tension, 0.0], [-compression, 0.0], [0.0, shear]])
     if np.isfinite(points).any():
-        label = f"measured, v_f = {measured.vf:g}"
+        label = f"measured, $v_f$ = {measured.vf:g}"
         ax.plot(*points.T, "C1*", ms=11, clip_on=False, label=label)

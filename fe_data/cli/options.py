@@ -4,7 +4,7 @@ import errno
 import functools
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +18,7 @@ from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Inputs, Settings, VolumeFraction
 from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
+from safe_files.writing import require_own
 
 LoadingValues = tuple[Any, Any]  # strains (None if free) and stresses [MPa], 3 or 6 components
 T = TypeVar("T")
@@ -115,6 +116,7 @@ MATERIAL_HELP = (
     "direct_simulation, glass_epoxy, glass_epoxy_debonding, glass_epoxy_ly556, "
     "glass_epoxy_ly556_breaking, paper, or a file that describes them"
 )
+NeededMaterial = Annotated[str, Option(metavar="NAME | FILE.yaml", help=MATERIAL_HELP)]
 Material = Annotated[
     str | None,
     Option(
@@ -336,12 +338,38 @@ def require_writable(folder: Path) -> None:
         raise PermissionError(errno.EACCES, "no file can be written into this folder", str(folder))
 
 
+def remove_earlier(folder: Path, beginnings: Mapping[str, bytes]) -> None:
+    """Remove files of an earlier run, which could be taken for those of a run that failed.
+
+    Args:
+        folder: Folder of the files.
+        beginnings: Names of the files, and expressions for their beginnings, see `require_own`.
+
+    Raises:
+        OSError: If no file can be written there, or a file was not written by the command.
+    """
+    require_writable(folder)
+    for name, beginning in beginnings.items():
+        require_own(folder / name, beginning)
+    for name in beginnings:
+        (folder / name).unlink(missing_ok=True)
+
+
 def require_given_microstructure(settings: Settings, seed: int) -> None:
     """Raise a ValueError if options of random fibres are combined with --microstructure."""
     random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
     if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
         flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
         raise ValueError(f"--seed, {flags} cannot be combined with --microstructure")
+
+
+def require_random(n_fibres: int, replicates: int) -> None:
+    """Raise a ValueError for several microstructures of one fibre, which are all equal."""
+    if n_fibres == 1 < replicates:
+        raise ValueError(
+            f"replicates = {replicates} is out of range: one fibre forms a square array, in which "
+            "all seeds are equal; give --replicates 1, or a larger --n-fibres"
+        )
 
 
 def require_square(height: float) -> None:
@@ -393,6 +421,13 @@ Loading = Annotated[
         "leaves a strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the "
         "vertices of paths. With this option `generate` computes no effective properties; for "
         "compression use --strain -0.05 instead",
+    ),
+]
+Microstructure = Annotated[
+    Path | None,
+    File(
+        help="instead of --vf: CSV file of x, y, radius, relative to the side of the RVE. With a "
+        "material optionally phase (fibres, void, or another phase) and E_GPa of each fibre"
     ),
 ]
 Microstructures = Annotated[

@@ -19,13 +19,12 @@ from fe_data.composite.phases import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
-from fe_data.composite.rve import DROP, CompositeSolution
+from fe_data.composite.rve import DROP, DROPS, CompositeSolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields, save_interfaces
-from fe_data.files.reading import read_file
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.spacing import require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
@@ -40,12 +39,14 @@ from fe_data.settings import (
     Inputs,
     Settings,
     VolumeFraction,
+    require_between,
     require_integer,
     require_parameters,
 )
 from fe_data.sparse.solver import chosen_solver
 from safe_files import writing
-from safe_files.writing import replacing, require_own, write_atomic
+from safe_files.reading import read_file
+from safe_files.writing import require_own, save_picture, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
@@ -96,6 +97,7 @@ def run_rve(
         require_no_phases(settings)
         vf = inputs.vf if isinstance(microstructure, int) else None
         require_interphase(solver[1], settings, interphase, vf=vf)
+        require_between("drop", drop, *DROPS)
     seed = _checked_seed(inputs, microstructure, settings)
     if mesh is not None:
         require_mesh_file(mesh)
@@ -220,8 +222,7 @@ def _write(
             pass
         if isinstance(solved, CompositeSolution) and len(solved.cell.domain.interfaces):
             save_interfaces(solved, out / INTERFACES[0])
-    with replacing(out / PICTURE, writing.PICTURE) as picture:
-        plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
+    save_picture(plot_rve(rve, heading), out / PICTURE, dpi=150)
 
 
 def _checked_seed(
@@ -305,7 +306,7 @@ def _summary(
 
 
 def _or_none(values: Floats) -> list[float | None]:
-    """List of numbers for JSON, with None for NaN."""
+    """Return the numbers for JSON, with None for NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 

@@ -1,10 +1,8 @@
 """What `strengths` and `envelope` share: random microstructures of a material that can break."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-from typer import Option
 
 import fe_data
 from fe_data.cli import options
@@ -47,24 +45,31 @@ class Sampling:
 
         self.phases.require_breakable(self.vf)
         require_integer("replicates", replicates, 1, _MOST)
+        options.require_random(self.settings.n_fibres, replicates)
         require_integer("seed", self.seed, 0, MAX_SEED - replicates + 1)
         require_between("drop", self.drop, *DROPS)
         require_packable(self.vf, self.settings.n_fibres, self.settings.min_spacing)
         if self.jobs is not None:
             require_integer("jobs", self.jobs, 1, 1024)
 
-    def simulated(
-        self, simulate: Callable[..., T], cases: Sequence[Any], replicates: int, title: str
-    ) -> Iterator[T]:
+    def simulate(
+        self,
+        function: Callable[..., T],
+        cases: Sequence[Any],
+        replicates: int,
+        title: str,
+        write: Callable[[list[T]], None],
+    ) -> list[T]:
         """Load each microstructure in several ways, in parallel, and show the progress.
 
         Args:
-            simulate: Function of phases, case, volume fraction, seed, settings and drop.
-            cases: Loadings, in the form that `simulate` takes.
+            function: Function of phases, case, volume fraction, seed, settings and drop.
+            cases: Loadings, in the form that `function` takes.
             replicates: Number of microstructures per case.
             title: Title of the progress bar.
+            write: Function that writes the results; after an interruption the finished ones.
 
-        Yields:
+        Returns:
             Results, one case after the other.
         """
         from joblib import Parallel, cpu_count, delayed
@@ -79,12 +84,19 @@ class Sampling:
         ]
         count = cpu_count() if self.jobs is None else self.jobs
         pool = Parallel(n_jobs=min(count, len(tasks)), return_as="generator")
-        results = pool(delayed(simulate)(*task) for task in tasks)
-        yield from counted(results, title, "RVE", len(tasks))
+        results = pool(delayed(function)(*task) for task in tasks)
+        finished: list[T] = []
+        try:
+            for result in counted(results, title, "RVE", len(tasks)):
+                finished.append(result)  # noqa: PERF402 (an interruption keeps what is there)
+        finally:
+            if finished:
+                write(finished)
+        return finished
 
 
 def sampling(
-    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    material: options.NeededMaterial,
     vf: Annotated[float, options.of_input("vf")],
     seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
     n_fibres: options.NFibres = Settings.n_fibres,

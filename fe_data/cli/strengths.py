@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fe_data.cli.options import require_writable
+from fe_data.cli.options import remove_earlier
 from fe_data.cli.sampling import Sampling
 from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.strengths import (
@@ -11,7 +11,7 @@ from fe_data.composite.strengths import (
     strength_rows,
     strength_table,
 )
-from safe_files.writing import require_own, write_atomic
+from safe_files.writing import write_atomic
 
 BEGINNING = b"loading,seed,strength_MPa"  # of a result file, which may be replaced
 
@@ -35,16 +35,13 @@ def write_strengths(
         strength_loading(name)
     sampling.require_valid(replicates)
     if out is not None:
-        require_writable(out.parent)
-        require_own(out, BEGINNING)
-        out.unlink(missing_ok=True)
-    samples: list[SampledStrength] = []
-    try:
-        for sample in sampling.simulated(sample_strength, chosen, replicates, "strengths"):
-            samples.append(sample)  # noqa: PERF402 (an interruption keeps what is there)
-    finally:
-        if out is not None and samples:
+        remove_earlier(out.parent, {out.name: BEGINNING})
+
+    def write(samples: list[SampledStrength]) -> None:
+        if out is not None:
             columns, rows = strength_rows(samples)
             text = "\n".join(",".join(row) for row in [columns, *rows])
             write_atomic(out, f"{text}\n".encode(), BEGINNING)
+
+    samples = sampling.simulate(sample_strength, chosen, replicates, "strengths", write)
     return samples, strength_table(samples, sampling.phases.measured)

@@ -185,7 +185,7 @@ class Cell(Short):
         return InterfacePoints(nodes, frames, weights, place.reshape(-1, 3))
 
     def opening(self, x: Floats) -> Floats:
-        """Opening (p, c) of the interfaces at unknowns (n + k,): normal, tangential, along z."""
+        """Return openings (p, c) of interfaces at unknowns (n + k,): normal, tangential, z."""
         assert self.interface is not None
         u = np.append(x[: self.n], np.zeros(self.block)).reshape(-1, self.block)
         inside, outside = u[self.interface.nodes.T]
@@ -228,7 +228,7 @@ class Cell(Short):
         self.thermal_stress = float(np.linalg.norm(self._held_stress()))
 
     def _held_stress(self) -> Floats:
-        """Mean stress (6,) [MPa] that one kelvin causes at zero strain, apart from its sign."""
+        """Return the mean stress (6,) [MPa] of one kelvin at zero strain, apart from its sign."""
         stress = np.zeros(6)
         for phase in self.phases:
             elasticity = phase.material.elasticity
@@ -236,7 +236,7 @@ class Cell(Short):
         return stress
 
     def _nodal_force_of_unit_stress(self) -> float:
-        """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
+        """Return the norm of the absolute nodal forces under unit stress, to scale residuals."""
         size = np.zeros(self.n + self.block)
         for phase in self.phases:
             normal = phase.B.reshape(*phase.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
@@ -245,13 +245,13 @@ class Cell(Short):
         return float(np.linalg.norm(size[: self.n])) / self.area
 
     def _dofs(self, phase: PhaseElements) -> Ints:
-        """Indices (m, d) of the displacements of each element; the fixed node has the largest."""
+        """Return the indices (m, d) of displacements by element; the fixed node has the largest."""
         return (phase.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
             len(phase.nodes), -1
         )
 
     def strain(self, phase: PhaseElements, x: Floats, temperature: float) -> Floats:
-        """Strain (m, q, 6) minus thermal strain at the points of a phase, in Kelvin's notation.
+        """Return strain (m, q, 6) minus thermal strain in a phase, in Kelvin's notation.
 
         Args:
             phase: Phase.
@@ -331,7 +331,7 @@ class Cell(Short):
         self._add_tangent(phase, np.broadcast_to(tangent, shape))
 
     def viscous_force(self, phase: PhaseElements, dx: Floats, viscosity: Floats) -> Floats:
-        """Forces (n + k,) of viscous stresses of a phase in a step dx of the unknowns (n + k,)."""
+        """Return the viscous forces (n + k,) of a phase in a step dx of the unknowns (n + k,)."""
         strain = self.strain(phase, dx, 0.0)[..., : self.size]
         return self._force(phase, viscosity[:, None, None] * strain)
 

@@ -342,7 +342,7 @@ def cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
 
 
 def _between(outer: float, inner: float, v: float, compliance: float) -> float:
-    """Modulus m₁ + v / (1 / (m₂ - m₁) + (1 - v) s), where s is the compliance of an inclusion."""
+    """Return m₁ + v / (1 / (m₂ - m₁) + (1 - v) s), where s is the compliance of an inclusion."""
     # The form v (m₂ - m₁) / (1 + (1 - v) s (m₂ - m₁)) is finite if both moduli are equal.
     difference = inner - outer
     return outer + v * difference / (1 + (1 - v) * compliance * difference)

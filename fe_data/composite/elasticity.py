@@ -66,7 +66,7 @@ def plane_rotation(angle: float) -> Floats:
 
 
 def shear_rotation(angle: float) -> Floats:
-    """Rotation (6, 6) from the stress xx towards xz, whose ratio xz / xx is tan(angle) [deg].
+    """Return the rotation (6, 6) from stress xx towards xz, with xz / xx = tan(angle) [deg].
 
     In Kelvin's notation the stress along this direction is σ' = cos φ σ_xx + sin φ √2 σ_xz. Here
     tan φ = √2 tan(angle), and the strain is the conjugate of σ'.

@@ -66,7 +66,7 @@ class _Root(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004 (PyTorch's)
-        """Roots and inverse Jacobians are constants."""
+        """Mark roots and inverse Jacobians as constants."""
         ctx.mark_non_differentiable(*output)
 
     @staticmethod
@@ -84,7 +84,7 @@ class _Root(torch.autograd.Function):
 def _solve(
     residual: Residual, guess: Tensor, where: Tensor, arguments: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Roots (n,) or (n, k) of a batch, and inverse Jacobians; 1 and 0 if `where` is false."""
+    """Return roots (n,) or (n, k) and inverse Jacobians; 1 and 0 if `where` is false."""
     active = where.nonzero()[:, 0]
     x = torch.ones_like(guess)
     inverse = torch.zeros(*guess.shape, *guess.shape[1:], dtype=guess.dtype)
@@ -131,7 +131,7 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Residuals (n,) and their slopes (n,); each residual depends only on its own unknown."""
+    """Return residuals (n,), each of which depends only on its unknown, and slopes (n,)."""
     with torch.enable_grad():
         at = x.detach().requires_grad_()
         r = residual(at)

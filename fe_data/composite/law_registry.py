@@ -70,7 +70,7 @@ class MaterialWithLaw(Protocol):
 
 
 def initial_stress(curve: Any) -> float:
-    """Yield stress at zero plastic strain [MPa]."""
+    """Return the yield stress at zero plastic strain [MPa]."""
     if isinstance(curve, HardeningTable):
         return float(curve.stress[0])
     return float(curve.yield_stress_MPa)

@@ -20,13 +20,7 @@ from torch import Tensor
 
 from fe_data.composite.implicit import root
 from fe_data.composite.law_checks import State, require_sizes
-from fe_data.composite.law_registry import (
-    CURVE,
-    LawEntry,
-    initial_stress,
-    is_shipped,
-    register,
-)
+from fe_data.composite.law_registry import CURVE, LawEntry, initial_stress, is_shipped, register
 from fe_data.settings import require_kind
 from fe_data.settings.hardening import SURFACE
 
@@ -167,7 +161,7 @@ def _on_the_paraboloid(parameters: Mapping[str, Any], tension: bool) -> float:
 
 @law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC, first_yield=_yield_stress)
 def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Von Mises plasticity with isotropic hardening, the law of the matrix in the paper.
+    """Apply von Mises plasticity with isotropic hardening, the law of the matrix in the paper.
 
     Implicit Euler step: q_tr - 3μ Δp = σ_y(p_n + Δp), Simo & Hughes (1998), section 3.3.
 
@@ -204,7 +198,7 @@ def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     first_yield=_yield_stress,
 )
 def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Kinematic hardening of Armstrong and Frederick, with one or two back stresses.
+    """Apply kinematic hardening of Armstrong and Frederick, with one or two back stresses.
 
     The back stresses follow dX_i = 2/3 C_i dε_p - γ_i X_i dp (Chaboche, Int. J. Plasticity 5 (1989)
     247). The flow direction N = 3/2 (s - X) / q is that at the end of the step, and for constant N
@@ -267,7 +261,7 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
     first_yield=_on_the_cone,
 )
 def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Drucker and Prager's cone, associated if both angles are equal.
+    """Apply Drucker and Prager's cone, which is associated if both angles are equal.
 
     With the mean stress m = tr(σ)/3, and the friction angle β and the dilation angle ψ in the plane
     of m and q,
@@ -326,7 +320,7 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
     first_yield=_on_the_paraboloid,
 )
 def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Paraboloidal yield surface of polymers, with strengths in tension and in compression.
+    """Apply the paraboloidal yield surface of polymers, with tensile and compressive strength.
 
     Surface: 6 J_2 + 2 I_1 (σ_c - σ_t) - 2 σ_c σ_t = 0 (Tschoegl, J. Polym. Sci. C 32 (1971) 239).
     Flow is not associated. The flow potential q² + α m², α = 9/2 (1 - 2ν_p) / (1 + ν_p), gives the

@@ -41,16 +41,16 @@ class Response:
         self._size = size
 
     def coupling(self) -> None:
-        """None: the stress of a point depends only on its own strain, unlike with damage."""
+        """Return None: unlike with damage, the stress of a point depends only on its strain."""
 
     def gradient(self, name: str) -> Floats:
-        """Derivative (n, k) of a scalar state variable by the strain; call it before `tangent`."""
+        """Return the derivative (n, k) of a scalar state variable by strain, before `tangent`."""
         total = self._new[name].sum()
         (rows,) = torch.autograd.grad(total, self._strain, retain_graph=True)
         return np.asarray(rows[:, : self._size].numpy())
 
     def tangent(self) -> Floats:
-        """Derivative (n, k, k) of the stress by the strain [MPa]; it can be called only once."""
+        """Return the derivative (n, k, k) of stress by strain [MPa]; call it only once."""
         rows = []
         for i in range(self._size):
             along = self._graph[:, i].sum()  # each stress depends only on the strain at its point
@@ -176,7 +176,7 @@ class MaterialPoints:
 
 
 def _softening_work(stress: Tensor, old: State, new: State, onset: float) -> Tensor:
-    """Plastic work σ_eff : Δε_p of a step, as far as its plastic strain is beyond the onset."""
+    """Return the plastic work σ_eff : Δε_p of a step with plastic strain beyond the onset."""
     growth = new["p"] - old["p"]
     share = ((new["p"] - onset) / (growth + _TINY)).clamp(0.0, 1.0)
     return share * torch.relu(stress @ (new["plastic_strain"] - old["plastic_strain"]))

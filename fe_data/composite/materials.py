@@ -255,7 +255,7 @@ def _restored(
 
 
 def _at(curve: Curve, p: float) -> float:
-    """Yield stress at a plastic strain [MPa]."""
+    """Return the yield stress at a plastic strain [MPa]."""
     return float(curve.yield_stress(p) if isinstance(curve, HardeningTable) else curve(p))
 
 

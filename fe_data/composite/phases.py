@@ -32,11 +32,11 @@ from fe_data.composite.interface import Interface
 from fe_data.composite.materials import Material, YieldStress, material_from, without_none
 from fe_data.composite.measured import Measured
 from fe_data.files.content import built, mapping
-from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.spacing import spacing_of
 from fe_data.settings import Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import UNUSED_B_AND_C
+from safe_files.reading import UnusualFile, read_file
 from safe_files.text import Short
 
 EXAMPLES = Path(__file__).with_name("examples")  # shipped files of phases

@@ -251,7 +251,7 @@ def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
 
 
 def _fields(solution: CompositeSolution) -> Fields:
-    """Stress and plastic strain at the end, in the matrix, each fibre and each interphase."""
+    """Return final stress and plastic strain in the matrix, each fibre and each interphase."""
     domain = solution.cell.domain
     phases = solution.fields()
     matrix = phases.pop("matrix")

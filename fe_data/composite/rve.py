@@ -179,7 +179,7 @@ class CompositeSolution(Short):
         return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
 
     def interface_fields(self, step: int = -1) -> dict[str, Floats]:
-        """Opening, damage and traction of the interfaces at the nodes of the mesh, zero elsewhere.
+        """Return opening, damage and traction of interfaces at the nodes of the mesh, else zero.
 
         Args:
             step: Index in `steps`.
@@ -451,7 +451,7 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
 
 
 def _shears_along(loading: Loading) -> bool:
-    """Whether a loading has a strain or a stress xz or yz; otherwise u_z is zero by symmetry."""
+    """Return whether a loading has a strain or stress xz or yz; if not, u_z is zero by symmetry."""
     if loading.shear_angle not in (None, 0.0, 180.0):
         return True
     strain, stress = loading.vertices

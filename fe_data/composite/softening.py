@@ -118,7 +118,7 @@ class DamagedResponse(Short):
         return self._intact[:, None, None] * self._effective.tangent()
 
     def coupling(self) -> tuple[Floats, Floats] | None:
-        """Derivative of the stress by the damage, and of the damage by the strains of the element.
+        """Return the derivatives of stress by damage, and of damage by the strains of the element.
 
         Call it before `tangent`, which frees the graph.
 

@@ -172,7 +172,7 @@ class IncrementalCell(IncrementalProblem):
         self._directions = self._turn[self._free].T  # orthonormal, of the free mean strains
 
     def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
-        """Length of a segment as a mean strain: strains, stresses over E_m, and thermal strains."""
+        """Add up strains, stresses over E_m, and thermal strains of a segment as a mean strain."""
         materials = {phase.name: phase.material for phase in self.cell.phases}
         elasticities = [material.elasticity for material in materials.values()]
         moduli = [1e3 * elasticity.modulus_across for elasticity in elasticities]
@@ -183,7 +183,7 @@ class IncrementalCell(IncrementalProblem):
         return float(np.linalg.norm(strain)) + heated
 
     def _load(self, t: float) -> tuple[Floats, float, float]:
-        """Prescribed strains or stresses (6,), temperature [K] and time [s] at fraction t."""
+        """Return the strains or stresses (6,), temperature [K] and time [s] at fraction t."""
         temperature = self._origin.temperature
         temperature += t * (self._segment.temperature - temperature)
         return (
@@ -289,7 +289,7 @@ class IncrementalCell(IncrementalProblem):
     def _evaluate(
         self, x: Floats, temperature: float, dt: float, start: State | None = None
     ) -> Responses:
-        """Responses of all inelastic phases at unknowns x, from a state or the last equilibrium."""
+        """Return responses of inelastic phases to x, from a state or the last equilibrium."""
         responses: Responses = {}
         for phase in self.cell.inelastic:
             strain = self.cell.strain(phase, x, temperature).reshape(-1, 6)
@@ -465,7 +465,7 @@ class IncrementalCell(IncrementalProblem):
         return {name: np.asarray(float(value)) for name, value in numbers.items()}
 
     def _of_softening(self) -> dict[str, float]:
-        """Area fractions that are damaged and broken, and the energy that damage dissipated."""
+        """Return damaged and broken area fractions, and the energy that damage dissipated."""
         damaged, broken, energy = 0.0, 0.0, 0.0
         for name, softening in self.softening.items():
             work = softening.mean(self.state.variables[name][WORK])
@@ -522,5 +522,5 @@ def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:
 
 
 def _named_shares(shares: dict[str, float]) -> str:
-    """Shares of phases in words."""
+    """Return shares of phases in words."""
     return " and ".join(f"{100 * share:.2g} % of the {name}" for name, share in shares.items())

@@ -87,12 +87,12 @@ class TangentSystem(Short):
         self._is_symmetric = True  # nearly symmetric, so that a Cholesky factor can be used
 
     def constant_product(self, u: Floats, values: Floats) -> Floats:
-        """Product of a matrix, with the pattern of K and given values, and displacements (n,)."""
+        """Multiply displacements (n,) by a matrix with other values in the pattern of K."""
         matrix = sp.bsr_matrix((values, self._K.indices, self._K.indptr), shape=self._K.shape)
         return np.asarray(matrix @ u)
 
     def product(self, x: Floats, free: Floats) -> Floats:
-        """Product of the tangent with a vector (n + k,) of displacements and free mean strains."""
+        """Multiply the tangent by a vector (n + k,) of displacements and free mean strains."""
         n = len(self.border)
         y = np.empty_like(x)
         y[:n] = self._K @ x[:n] + self.border @ (free @ x[n:])

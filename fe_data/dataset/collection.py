@@ -17,7 +17,6 @@ from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
 from fe_data.dataset.worker import DIED, UNEXPECTED
-from fe_data.files.reading import UnusualFile, read_file
 from fe_data.schema import (
     INPUT_NAMES,
     fitted_outputs,
@@ -25,6 +24,7 @@ from fe_data.schema import (
     outputs_among,
     required_outputs,
 )
+from safe_files.reading import UnusualFile, read_file
 
 REQUIRED: dict[str, type[Any] | tuple[type[Any], ...]] = {  # entries of a header
     "seed": int,

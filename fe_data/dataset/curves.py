@@ -13,10 +13,11 @@ from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, table_file
 from fe_data.files.csv_rows import TableError, read_rows
-from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.files.reading import most_unpacked, read_arrays
 from fe_data.loading import ALL_AXES
 from fe_data.settings import require_kind, require_path
 from safe_files.progress import counted
+from safe_files.reading import read_file
 from safe_files.text import Short
 from safe_files.writing import write_atomic
 
@@ -174,9 +175,7 @@ def save_curves(curves: Curves, path: Path) -> None:
         ['index,increment,strain_xx,stress_xx_MPa', '0,0,0.0,0.0']
     """
     require_kind("curves", curves, Curves)
-    path = require_path("path", path)
-    if path.suffix != ".csv":
-        raise ValueError(f"path = {str(path)!r:.200} must end in .csv")
+    path = require_path("path", path, ".csv")
     lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, ("\n".join(lines) + "\n").encode(), BEGINNING)

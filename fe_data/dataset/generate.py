@@ -215,15 +215,7 @@ def generate(
         collected = _collected(folder, config, indices, len(design))
         if not collected.problems:
             collection.write_tables(folder, config, collected)
-    problems = collected.problems
-    return GenerationSummary(
-        simulated=len(pending),
-        counts=collected.counts,
-        missing={index: why for index, why in problems.items() if index not in indices},
-        unreadable={index: why for index, why in problems.items() if index in indices},
-        table_written=not problems,
-        warnings=collected.warnings,
-    )
+    return _summary(len(pending), collected, indices)
 
 
 def _prepared(folder: Path, indices: range, digest: str, retry_failed: bool) -> list[int]:
@@ -245,6 +237,19 @@ def _collected(
     collected = collection.collect(folder, config, indices if absent else samples)
     collected.problems |= dict.fromkeys(absent, "no record")
     return collected
+
+
+def _summary(simulated: int, collected: collection.Collection, indices: range) -> GenerationSummary:
+    """Summarise a run that simulated samples of the shard with these indices."""
+    problems = collected.problems
+    return GenerationSummary(
+        simulated=simulated,
+        counts=collected.counts,
+        missing={index: why for index, why in problems.items() if index not in indices},
+        unreadable={index: why for index, why in problems.items() if index in indices},
+        table_written=not problems,
+        warnings=collected.warnings,
+    )
 
 
 def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:

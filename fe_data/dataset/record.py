@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.files.reading import UnusualFile, read_arrays
+from fe_data.files.reading import read_arrays
 from fe_data.settings import require_kind
 from safe_files import writing
+from safe_files.reading import UnusualFile
 
 FORMAT = 1
 HEADER = "record"

@@ -22,11 +22,11 @@ from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
-from fe_data.files.reading import UnusualFile, read_file
 from fe_data.geometry.spacing import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 from safe_files.help_page import ExplainedError
 from safe_files.locking import lock
+from safe_files.reading import UnusualFile, read_file
 
 FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"

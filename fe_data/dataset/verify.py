@@ -13,10 +13,10 @@ import numpy as np
 from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
-from fe_data.files.reading import UnusualFile, read_file
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
 from safe_files.progress import counted
+from safe_files.reading import UnusualFile, read_file
 
 MAX_ROW = 10_000  # bytes of a sample in a table, including reasons of failures
 

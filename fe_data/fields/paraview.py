@@ -65,9 +65,7 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
         ['rve.bin', 'rve.xdmf']
     """
     require_kind("rve", rve, RVESolution, CompositeSolution)
-    path = require_path("path", path)
-    if path.suffix != ENDING:
-        raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
+    path = require_path("path", path, ENDING)
     require_own_fields(path)
     with replacing_fields(rve, path):
         pass
@@ -128,9 +126,7 @@ def save_interfaces(rve: CompositeSolution, path: Path) -> None:
         ['cracks.bin', 'cracks.xdmf']
     """
     require_kind("rve", rve, CompositeSolution)
-    path = require_path("path", path)
-    if path.suffix != ENDING:
-        raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
+    path = require_path("path", path, ENDING)
     require_own_fields(path)
     sides = rve.cell.domain.interfaces[:, :3]
     if not len(sides):

@@ -15,9 +15,10 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
+from fe_data.files.reading import most_unpacked
 from fe_data.settings import require_integer, require_path
 from safe_files.progress import counted
+from safe_files.reading import UnusualFile, naming, open_stream, read_file
 
 Row = dict[str, str]
 MAX_PROBLEMS = 20  # listed in one message; further problems are only counted

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fe_data.files.reading import UnusualFile
+from safe_files.reading import UnusualFile
 
 MOST_BYTES = 100_000
 MOST_NODES = 10_000  # scalars, lists and mappings

@@ -232,12 +232,10 @@ def solve_rve(
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
     fibres = seed_or_fibres(seed, microstructure)
-    require_kind("keep_steps", keep_steps, bool)
-    require_kind("partial", partial, bool)
-    require_kind("silent", silent, bool)
+    for name, flag in (("keep_steps", keep_steps), ("partial", partial), ("silent", silent)):
+        require_kind(name, flag, bool)
     loading = loading or uniaxial(settings.strain)
-    if fit is None:
-        fit = loading.is_uniaxial
+    fit = loading.is_uniaxial if fit is None else fit
     phases = PaperPhases.of(inputs, settings)
     seconds = {"compilation": 0.0}
     steps: list[LoadStep] = []
@@ -263,14 +261,9 @@ def solve_rve(
                 fields = equations.fields(path)
             effective = None
             if fit and path.stop is None:
-                try:
-                    effective = _fit_properties(
-                        path, equations, phases, inputs.vf, settings.tolerance, seconds
-                    )
-                except KeyboardInterrupt as interrupt:
-                    if not partial:
-                        raise
-                    path = dataclasses.replace(path, stop=interrupt)
+                path, effective = _with_properties(
+                    path, equations, phases, inputs.vf, settings.tolerance, seconds, partial=partial
+                )
             p_sigma = math.nan
             if path.stop is None:
                 weights = [fibre.weights for fibre in d.fibres]
@@ -382,22 +375,30 @@ def arrange_fibres(
     )
 
 
-def _fit_properties(
+def _with_properties(
     path: EquilibriumPath,
     solver: Solver,
     phases: PaperPhases,
     vf: float,
     tolerance: float,
     seconds: dict[str, float],
-) -> EffectiveProperties:
-    """Find the effective properties of the averaged curves."""
+    *,
+    partial: bool,
+) -> tuple[EquilibriumPath, EffectiveProperties | None]:
+    """Return the path and its effective properties; with `partial` an interrupt stops the path."""
     # E and nu follow from the elastic increments or, if the first increment yields, from a smaller
     # step.
     elastic_history = path.history
-    if not elastic_increments(path.history).any():
-        with timed(seconds, "elasticity"):
-            small = uniaxial(phases.elastic_strain(_ELASTIC_SHARE))
-            elastic_history = solver.solve(small, 1, tolerance).history
     axial = phases.longitudinal_modulus(vf)
-    with timed(seconds, "extraction"):
-        return effective_properties(path.history, phases.sigma_y0_MPa, elastic_history, axial)
+    stress = phases.sigma_y0_MPa
+    try:
+        if not elastic_increments(path.history).any():
+            with timed(seconds, "elasticity"):
+                small = uniaxial(phases.elastic_strain(_ELASTIC_SHARE))
+                elastic_history = solver.solve(small, 1, tolerance).history
+        with timed(seconds, "extraction"):
+            return path, effective_properties(path.history, stress, elastic_history, axial)
+    except KeyboardInterrupt as interrupt:
+        if not partial:
+            raise
+        return dataclasses.replace(path, stop=interrupt), None

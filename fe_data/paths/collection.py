@@ -11,12 +11,12 @@ from fe_data.dataset.collection import read_header
 from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import load_config, record_path
 from fe_data.files.csv_rows import TableError
-from fe_data.files.reading import read_file
 from fe_data.loading import IN_PLANE
 from fe_data.paths.tables import Paths, settings_from
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
 from safe_files.progress import counted
+from safe_files.reading import read_file
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from fe_data.arrays import Floats, keep_copies, numbers
 from fe_data.composite.phases import SETTINGS_OF_PHASES
 from fe_data.files.csv_rows import TableError
-from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.files.reading import most_unpacked, read_arrays
 from fe_data.loading import AXES
 from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_kind, require_path
+from safe_files.reading import read_file
 from safe_files.text import Short
 from safe_files.writing import write_atomic
 
@@ -129,9 +130,7 @@ def save_paths(paths: Paths, path: Path) -> None:
         True
     """
     require_kind("paths", paths, Paths)
-    path = require_path("path", path)
-    if path.suffix != ".npz":
-        raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
+    path = require_path("path", path, ".npz")
     arrays: dict[str, NDArray[Any]] = {
         "inputs": paths.inputs,
         "strain": paths.strain.astype(np.float32),

@@ -13,10 +13,10 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.files.csv_rows import format_value
-from fe_data.files.reading import read_file
 from fe_data.published import unpickling
 from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.settings import Inputs
+from safe_files.reading import read_file
 from safe_files.writing import require_own, write_atomic
 
 COLUMNS = (*INPUT_NAMES, *required_outputs())

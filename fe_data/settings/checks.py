@@ -61,7 +61,7 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
         raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
 
 
-def require_path(name: str, value: object) -> Path:
+def require_path(name: str, value: object, ending: str = "") -> Path:
     """Return the value as a path; empty ones, and those with a null byte, are rejected.
 
     `Path("")` would be the current folder. The error of the system on a null byte does not name the
@@ -75,7 +75,10 @@ def require_path(name: str, value: object) -> Path:
         raise ValueError(f"{name} = '' is empty: '.' is the current folder")
     if "\0" in str(value):
         raise ValueError(f"{name} = {str(value)!r:.60}: must not contain a null byte")
-    return Path(value)  # type: ignore[arg-type]
+    path = Path(value)  # type: ignore[arg-type]
+    if ending and path.suffix != ending:
+        raise ValueError(f"{name} = {str(path)!r:.200} must end in {ending}")
+    return path
 
 
 def in_percent(value: float, largest: float, what: str = "strains are fractions") -> str:

@@ -414,7 +414,7 @@ class HardeningTable(Short):
         object.__setattr__(self, "stress", stress)
 
     def yield_stress(self, p: ArrayLike) -> Floats:
-        """Yield stress at given plastic strains.
+        """Return the yield stress at plastic strains.
 
         Args:
             p: Accumulated plastic strain (...) [-].

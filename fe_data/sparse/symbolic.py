@@ -135,7 +135,7 @@ def _children(parent: Ints) -> tuple[Ints, Ints]:
 
 
 def _postorder(parent: Ints) -> Ints:
-    """Order of the nodes of a forest in which subtrees are contiguous and end with their roots."""
+    """Order the nodes of a forest so that subtrees are contiguous and end with their roots."""
     # This is the reverse of a depth-first order from a node above all roots, last child first.
     n = len(parent)
     above = np.where(parent >= 0, n - parent, 0)
@@ -273,7 +273,7 @@ def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> 
 
 @compiled()
 def place_of(value: int, values: Ints, start: int, end: int) -> int:
-    """Place of the first entry of a sorted range of `values` that is not smaller than `value`."""
+    """Return the place of the first of sorted `values` that is not smaller than `value`."""
     while start < end:
         middle = (start + end) // 2
         if values[middle] < value:

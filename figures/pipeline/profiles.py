@@ -7,10 +7,10 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from figures.pipeline import settings
 from figures.pipeline.paths import ROOT, STUDIES, TEST, TRAINING
+from safe_files.reading import UnusualFile, read_file
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[

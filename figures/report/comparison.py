@@ -40,7 +40,7 @@ PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown next to the paper's number, but its scatter is unknown
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", UNDECIDED: "○", DIFFERS: "✗"}
 MANY_DIGITS = 30  # for smaller printed numbers ours are shown with one more decimal
-REBUILT = "full-rebuilt"  # folder of the run on our RVEs at the published inputs
+REBUILT = "six-rebuilt"  # folder of the run on our RVEs at the published inputs
 
 
 class Number(NamedTuple):

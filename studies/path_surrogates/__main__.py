@@ -7,13 +7,13 @@ written.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import torch
 
 from figures.pipeline.paths import ROOT
 from studies.path_surrogates import data, estimators, study, tables
+from studies.results import stopping_in_words
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "paths.md"
@@ -26,17 +26,11 @@ def main() -> None:
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    try:
+    with stopping_in_words(options.results):
         results = study.load(options.results)
         if not options.pages:
             with results.opened():
                 study.study(data.load(), estimators.ESTIMATORS, list(study.DRAWS), results)
-    except KeyboardInterrupt:
-        sys.exit(
-            f"interrupted: results are in {options.results}, run the same command again to continue"
-        )
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
     if options.results == RESULTS:
         tables.publish(results.rows, PAGE)
 

@@ -8,7 +8,6 @@ The checks are
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.rve import solve_composite
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import random_microstructure
-from studies.results import Result, Results
+from studies.results import Result
 
 DEBONDING = "glass_epoxy_debonding"
 PLY = "glass_epoxy_ly556_breaking"
@@ -34,7 +33,7 @@ SMALL_DROP = 0.03  # ends a path soon after its peak
 FIBRES_OF_PLY = 5
 MESH_OF_PLY = 4.5  # elements per fibre diameter
 SPACING_OF_PLY = 1.03
-SEEDS_OF_PLY = 3
+SEEDS_OF_PLY = 5
 DROP_OF_PLY = 0.1
 COOLING = 80.0  # K
 # Damage of the matrix of the ends: an assumption, so that both cracks and debonding occur
@@ -173,20 +172,3 @@ def cases(checks: tuple[str, ...] = tuple(CHECKS)) -> Iterator[Case]:
     """Return the RVEs of some checks."""
     for name in checks:
         yield from CHECKS[name]()
-
-
-def simulate(
-    path: Path,
-    jobs: int = 1,
-    most: int | None = None,
-    checks: tuple[str, ...] = tuple(CHECKS),
-) -> None:
-    """Simulate the RVEs that the file of results lacks.
-
-    Args:
-        path: File of results.
-        jobs: Number of worker processes.
-        most: Number of RVEs at most, or None for all.
-        checks: Names of the checks.
-    """
-    Results(path, KEY).solve_missing(cases(checks), jobs, most)

@@ -67,9 +67,14 @@ class Study:
         return np.asarray(strengths[1] / strengths[0] - 1)
 
     def plies(self) -> dict[str, Floats]:
-        """Return the strengths of the RVEs of the ply by loading [MPa]."""
+        """Return the strengths of the RVEs of the ply by loading [MPa]; NaN if not reached."""
         return {
-            loading: np.array([row["strength_MPa"] for row in self.of("ply", loading)])
+            loading: np.array(
+                [
+                    row["strength_MPa"] if row["is_reached"] else np.nan
+                    for row in self.of("ply", loading)
+                ]
+            )
             for loading in STRENGTHS[:3]
         }
 

@@ -8,7 +8,6 @@ docs/strength.md are written.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ from figures.pipeline.paths import ROOT
 from figures.report.tables import publish
 from figures.scores import Interval, written
 from figures.style import save
-from studies.results import Results
+from studies.results import Results, stopping_in_words
 from studies.strength_scatter.picture import picture
-from studies.strength_scatter.simulation import KEY, simulate
+from studies.strength_scatter.simulation import KEY, cases
 from studies.strength_scatter.summary import LEVELS, QUANTILE, Study
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -79,14 +78,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="number of worker processes")
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")
     options = parser.parse_args()
-    try:
+    with stopping_in_words(options.results):
+        results = Results(options.results, KEY)
         if not options.pages:
-            simulate(options.results, options.jobs)
-        study = Study(Results(options.results, KEY).rows)
-    except KeyboardInterrupt:
-        sys.exit(f"interrupted: {options.results} has the results, the same command continues")
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
+            results.solve_missing(cases(), options.jobs)
+        study = Study(results.rows)
     reached = sum("strength_MPa" in row for row in study.rows)
     print(f"{reached} of {len(study.rows)} RVEs reached their strength: {options.results}")
     print("\n".join(f"{name}: {value:.3g}" for name, value in study.scores().items()))

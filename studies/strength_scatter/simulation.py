@@ -6,14 +6,13 @@ interrupted run continues.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import qmc
 
 from fe_data import Phases, Settings, named_phases
 from fe_data.composite.strengths import sample_strength
-from studies.results import Result, Results
+from studies.results import Result
 
 MATERIAL = "glass_epoxy_debonding"
 LOADING = "transverse_tension"
@@ -103,14 +102,3 @@ def cases() -> Iterator[Case]:
     for n_fibres, n_seeds in MICROSTRUCTURES.items():
         for seed in range(n_seeds):
             yield Case("size", VF, named_phases(MATERIAL), n_fibres, seed)
-
-
-def simulate(path: Path, jobs: int = 1, most: int | None = None) -> None:
-    """Simulate the RVEs that the file of results lacks.
-
-    Args:
-        path: File of results.
-        jobs: Number of worker processes.
-        most: Number of RVEs at most, or None for all.
-    """
-    Results(path, KEY).solve_missing(cases(), jobs, most)

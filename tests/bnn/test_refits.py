@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import bnn
-from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
-from tests.bnn.small import small
+from tests.bnn.small import small, small_of_paths
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 PACKAGE = str(Path(bnn.__file__).parent)
@@ -135,13 +134,7 @@ def test_an_interrupted_pretraining_keeps_the_members():
 
 
 def test_a_refused_or_interrupted_fit_to_strain_paths_changes_nothing():
-    bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-    basis = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
-    inputs = RNG.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
-    strain = np.cumsum(RNG.normal(0.0, 0.001, (4, 30, 3)), axis=1)
-    stress = basis.features(inputs, strain).mean_fields + 1.0
-    scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-    model = StrainPathEnsemble(basis, scatter, n_members=5, random_state=0)
+    model, inputs, strain, stress = small_of_paths()
     with pytest.raises(ValueError, match="stress"):
         model.fit(inputs, strain, stress[:2])
     with pytest.raises(NotFittedError):

@@ -126,7 +126,22 @@ def test_a_part_begins_at_the_mean_strains_and_at_the_stresses_of_free_component
     np.testing.assert_array_equal(x, [0, 0, 1, 2, 8])  # the last one is engineering shear
 
 
-class Dashpot(IncrementalProblem):
+class StrainedByTime(IncrementalProblem):
+    """Equations of one unknown, whose only load is the time."""
+
+    state = trial = None
+
+    def begin(self, segment, *, is_first):
+        pass
+
+    def prescribe(self, x, t):
+        pass
+
+    def assemble_tangent(self):
+        pass
+
+
+class Dashpot(StrainedByTime):
     """A spring and a dashpot in series at a constant strain rate, by backward Euler steps.
 
     The stress follows ds/dt = 1 - s / τ.
@@ -137,25 +152,15 @@ class Dashpot(IncrementalProblem):
     def __init__(self, allowed):
         self.allowed = allowed
         self.x = np.zeros(1)
-        self.state = self.trial = None
         self.times = [0.0]
 
     def rate(self, x):
         return 1 - x[0] / self.tau
 
-    def begin(self, segment, *, is_first):
-        pass
-
-    def prescribe(self, x, t):
-        pass
-
     def residual(self, x, t):
         r = self.x[0] - x[0] + (t - self.times[-1]) * self.rate(x)
         self.slope = 1 + (t - self.times[-1]) / self.tau
         return Residual(np.array([r]), abs(r), abs(x[0]))
-
-    def assemble_tangent(self):
-        pass
 
     def solve(self, residual, accuracy):
         return residual / self.slope
@@ -245,7 +250,7 @@ def test_the_predictor_is_exact_for_a_parabola():
     np.testing.assert_allclose(extrapolate(path, 0.9), [1 - 0.9 + 2 * 0.81], rtol=1e-14)
 
 
-class Switching(IncrementalProblem):
+class Switching(StrainedByTime):
     """A spring, stiff near its balance at t, so that full steps from t - 1 lead to t + 1 and back.
 
     The force is 4 d for |d| < 1/4, then grows with the stiffness 0.8; d is the distance from t.
@@ -254,13 +259,6 @@ class Switching(IncrementalProblem):
     def __init__(self, damped):
         self.newton = Newton(iterations=10, damped=damped)
         self.x = np.zeros(1)
-        self.state = self.trial = None
-
-    def begin(self, segment, *, is_first):
-        pass
-
-    def prescribe(self, x, t):
-        pass
 
     def residual(self, x, t):
         d = float(x[0] - t)

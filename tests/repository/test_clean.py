@@ -30,7 +30,7 @@ TEMPORARY = "figures/my/notebooks/.01.html.0123456789abcdef.tmp"
 COMMITTED = (
     "figures/report/__init__.py",
     "figures/full/01.json",
-    "figures/full-rebuilt/04.json",
+    "figures/six-rebuilt/04.json",
     "figures/full/notebooks/01.ipynb",
 )
 FOREIGN = {

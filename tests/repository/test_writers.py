@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 import bnn
 import fe_data
 import prior_study.study
-from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.cli import rve_folder
 from fe_data.statistics.replicates import save_statistics
 from figures import style
 from figures.scores import write_json
 from safe_files.writing import save_picture
+from tests.bnn.small import small_of_paths
 from tests.limits import killed_at_each_step
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
@@ -39,15 +39,8 @@ def ensemble():
 
 @functools.cache
 def path_ensemble():
-    bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-    basis = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
-    rng = np.random.default_rng(0)
-    inputs = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
-    strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
-    stress = basis.features(inputs, strain).mean_fields + 1.0
-    scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-    model = StrainPathEnsemble(basis, scatter, n_members=5, random_state=0)
-    return model.fit(inputs, strain, stress)
+    model, *data = small_of_paths()
+    return model.fit(*data)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import pytest
 
 import bnn
 from bnn.gp.units import units_of
+from tests.bnn.gp.test_open_parameters import Bump
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(4.0, 10.0, (14, 1)), axis=0)
@@ -59,17 +60,6 @@ class Algebraic(bnn.Kernel):
 
     def diag(self, X):
         return np.full(len(X), self.deviation**2)
-
-
-@dataclass(repr=False)
-class Bump(bnn.Stationary):
-    """A stationary kernel with a further number."""
-
-    power: float = 2.0
-
-    def _correlation(self, q, derivative):
-        value = (1.0 + q) ** -self.power
-        return value, -self.power * value / (1.0 + q) if derivative else None
 
 
 @dataclass(repr=False)

@@ -15,7 +15,7 @@ from fe_data import load_paths, mean_field, random_path, strain_concentration
 BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
 
 
-def _cells(n, seed=0):
+def rves_on_paths(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(*BOUNDS, (n, 4))
     return X, np.array([random_path(rng, increments=40) for _ in range(n)])
@@ -23,7 +23,7 @@ def _cells(n, seed=0):
 
 def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
     """Mean strains of the phases leave out the energy of the fluctuations about them."""
-    X, _ = _cells(8)
+    X, _ = rves_on_paths(8)
     pull = np.tile([1e-5, 0.0, 0.0], (8, 1, 1))
     C11 = mean_field_stress(strain_concentration(X), X, pull, PhaseProperties())[:, 0, 0] / 1e-5
     E, nu = mean_field(X, outputs=["E_eff_GPa", "nu_eff"]).T
@@ -33,7 +33,7 @@ def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
 
 
 def test_wrong_inputs_and_arrays_are_named():
-    X, walk = _cells(2)
+    X, walk = rves_on_paths(2)
     A = strain_concentration(X)
     phases = PhaseProperties()
     basis = MaterialPointBasis(strain_concentration, BOUNDS, n_points=2)

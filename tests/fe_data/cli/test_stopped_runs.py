@@ -194,17 +194,7 @@ def test_files_of_an_earlier_run_are_gone_when_a_run_fails(
 
 def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch):
     out = tmp_path / "constants.json"
-    words = [
-        "constants",
-        "--material",
-        "paper",
-        "--vf",
-        "0.2",
-        "--n-fibres",
-        "1",
-        "--out",
-        str(out),
-    ]
+    words = f"constants --material paper --vf 0.2 --n-fibres 1 --out {out}".split()
     assert main([*words, "--resolution", "2"]) == 0
     assert out.exists()
 

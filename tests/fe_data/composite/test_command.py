@@ -120,24 +120,6 @@ def test_the_command_keeps_a_file_that_is_not_its_own(tmp_path, content):
     assert (tmp_path / "mine.json").read_text() == content
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ("", "give either --vf or --microstructure FILE"),
-        ("--vf 30", "; vf is a fraction: 30 % is 0.3"),
-        ("--vf 0.3 --void-radius 0.5", "void"),
-        ("--vf 0.3 --void-fraction 1", "is [0, 0.5]; it is a fraction: 1 % is 0.01"),
-        ("--vf 0.3 --n-fibres 8 --seed 1 --interphase 10", "--interphase 10: interphase = 1.0"),
-        ("--microstructure {}", "column 'kind' is unknown: allowed are x, y, radius, "),
-    ],
-)
-def test_the_command_names_what_is_wrong(tmp_path, capsys, words, reason):
-    (tmp_path / "fibres.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
-    command = words.format(tmp_path / "fibres.csv")
-    assert main(f"constants --material paper {command}".split()) == 2
-    assert reason in capsys.readouterr().err
-
-
 def test_the_command_says_where_the_voids_have_another_radius(capsys):
     words = "constants --material glass_epoxy --vf 0.3 --n-fibres 6 --resolution 2"
     assert main([*words.split(), "--void-fraction", "0.001"]) == 0

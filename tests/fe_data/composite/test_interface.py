@@ -42,6 +42,7 @@ from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
 INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
+DEBONDING = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
 SIDE = 0.03  # mm
 LAW = CohesiveLaw.of(INTERFACE, 3.5, SIDE)
 ONE = Microstructure([[0.5, 0.5]], np.sqrt(0.4 / np.pi))
@@ -186,9 +187,8 @@ def test_the_tangent_is_the_derivative_of_the_traction(size):
 @pytest.mark.parametrize("out_of_plane", [False, True])
 def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plane):
     """Also for fibres that the edges of the RVE cut."""
-    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    domain = composite_domain(phases, CUT, 6.0)
-    cell = composite_cell(phases, CUT, domain, out_of_plane=out_of_plane)
+    domain = composite_domain(DEBONDING, CUT, 6.0)
+    cell = composite_cell(DEBONDING, CUT, domain, out_of_plane=out_of_plane)
     points = cell.interface
     length = 2 * np.pi * CUT.radii.sum()
     assert points.weights.sum() == pytest.approx(length, rel=1e-3)
@@ -242,9 +242,8 @@ def test_a_body_of_one_material_that_is_cut_is_the_uncut_body():
 
 
 def test_the_energies_are_balanced_and_the_viscous_part_is_small():
-    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
     pull = Loading((0.02, None, None, None, None, None))
-    history = simulated(phases, ONE, pull, increments=40).history
+    history = simulated(DEBONDING, ONE, pull, increments=40).history
     parts = ("work_on_phases", "interface_energy", "debonding_energy")
     parts += ("viscous_energy", "snap_energy")
     total = sum(history[name] for name in parts)
@@ -323,8 +322,7 @@ BREAK = Loading((0.03, None, None, None, None, None), increments=150)
 @pytest.fixture(scope="module")
 def broken():
     """Three fibres pulled until the mean stress has fallen by 8 %."""
-    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    return simulated(phases, THREE, BREAK, resolution=4.0, drop=0.08)
+    return simulated(DEBONDING, THREE, BREAK, resolution=4.0, drop=0.08)
 
 
 def test_the_path_ends_when_the_stress_has_fallen(broken):
@@ -364,8 +362,7 @@ def test_half_the_step_and_half_the_elements_change_the_strength_little(
     broken, increments, resolution, allowed
 ):
     finer = Loading(BREAK.strain, increments=increments)
-    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    strength = simulated(phases, THREE, finer, resolution=resolution, drop=0.08).strength
+    strength = simulated(DEBONDING, THREE, finer, resolution=resolution, drop=0.08).strength
     assert strength.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
 
 
@@ -399,9 +396,8 @@ def test_the_file_of_interfaces_has_their_openings(broken, tmp_path):
 
 def test_unloading_is_no_failure():
     """The last part goes back to zero stress."""
-    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
     cycle = Loading([(0.004, *[None] * 5), (None,) * 6])
-    solved = simulated(phases, ONE, cycle, increments=8, resolution=4.0)
+    solved = simulated(DEBONDING, ONE, cycle, increments=8, resolution=4.0)
     assert solved.stop is None
     assert len(solved.history["strain"]) == 17
     assert solved.strength is None
@@ -468,42 +464,6 @@ def test_measured_strengths_are_beside_those_of_the_rves():
     assert tension.endswith("35 MPa")
     assert shear.endswith("1 of 1")  # not measured
     assert "measured" not in strength_table(samples)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ("rve --material glass_epoxy --strength transverse_tension --vf 0.3", "has no interface"),
-        ("rve --material glass_epoxy_debonding --strength tension --vf 0.3", "allowed are"),
-        ("rve --strength transverse_tension --vf 0.3 --E-f 70 --b-m 1 --c-m 1", "--material"),
-        (
-            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
-            "--loading 0.01,free,free",
-            "cannot be combined",
-        ),
-        ("rve --material glass_epoxy_debonding --vf 0.3 --drop 2", "drop"),
-        (
-            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
-            "--strain 0.1",
-            "--strain cannot be combined with --strength",
-        ),
-        (
-            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
-            "--increments 9",
-            "--increments cannot be combined with --strength",
-        ),
-        ("rve --material glass_epoxy_debonding --strength transverse_tension --vf 0", "vf > 0"),
-        ("strengths --material glass_epoxy_debonding --vf 0", "vf > 0"),
-        ("envelope --material glass_epoxy_debonding --vf 0", "vf > 0"),
-    ],
-)
-def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
-    def simulated(*_, **__):
-        raise AssertionError("the simulation began")
-
-    monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
-    assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
-    assert reason in capsys.readouterr().err
 
 
 def test_the_exit_code_says_whether_a_strength_was_reached(tmp_path, capsys, monkeypatch):

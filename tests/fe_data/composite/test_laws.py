@@ -19,8 +19,8 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.composite.implicit import root
-from fe_data.composite.laws import deviator, pressure_stress, von_mises
 from fe_data.composite.material_points import MaterialPoints
+from tests.fe_data.perzyna import perzyna
 
 METAL = Isotropic(70.0, 0.33)
 EPOXY = Isotropic(3.76, 0.39)
@@ -29,25 +29,6 @@ STRONGER = YieldStress(80.0, 60.0, 0.02, "voce")
 TABLE = HardeningTable([0.0, 0.01, 0.1, 1.0], [300.0, 420.0, 500.0, 600.0])
 NO_FIBRES = Microstructure(np.empty((0, 2)), np.empty(0))
 LATERAL = (None,) * 5  # components that are free in a uniaxial test
-
-
-@law(
-    "perzyna",
-    parameters={"yield_stress_MPa": (1e-3, 1e6), "viscosity_MPa_s": (0.0, 1e12)},
-    state={"plastic_strain": 6, "p": 0},
-)
-def perzyna(strain, state, material):
-    """Viscoplastic: the rate of p is (q - yield stress) / viscosity."""
-    trial = 2 * material.shear * (deviator(strain) - state["plastic_strain"])
-    q = von_mises(trial)
-    resistance = 3 * material.shear + material.viscosity_MPa_s / material.dt
-    dp = torch.relu(q - material.yield_stress_MPa) / resistance
-    flow = 1.5 * trial / q
-    stress = pressure_stress(strain, material) + trial - 2 * material.shear * dp * flow
-    return stress, {
-        "plastic_strain": state["plastic_strain"] + dp * flow,
-        "p": state["p"] + dp,
-    }
 
 
 CHABOCHE = {"C1_MPa": 3e4, "gamma1": 300.0, "C2_MPa": 2e3, "gamma2": 0.0}

@@ -174,6 +174,9 @@ def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
 
 
 PLAIN = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4"
+DEBONDING = "rve --material glass_epoxy_debonding"
+BROKEN = f"{DEBONDING} --strength transverse_tension"
+CONSTANTS = "constants --material paper"
 REFUSED = [
     ("rve --vf 0.3 --material paper --E-f 400", "--E-f cannot be combined with --material"),
     ("rve --vf 0.3 --material paper --nu-f 0.3", "nu_f = 0.3 cannot be combined with a mat"),
@@ -203,16 +206,49 @@ REFUSED = [
     (f"{PLAIN} --loading {{}}/two.csv --sigma-y0 0.4", "in MPa, and 0.4 GPa are 400 MPa"),
     ("constants --material {}/odd.yaml", "0.04 GPa are 40 MPa"),
     ("constants --material {}/odd.yaml", "74000 MPa are 74 GPa"),
+    (CONSTANTS, "give either --vf or --microstructure FILE"),
+    (f"{CONSTANTS} --vf 30", "; vf is a fraction: 30 % is 0.3"),
+    (f"{CONSTANTS} --vf 0.3 --void-radius 0.5", "void"),
+    (f"{CONSTANTS} --vf 0.3 --void-fraction 1", "is [0, 0.5]; it is a fraction: 1 % is 0.01"),
+    (f"{CONSTANTS} --vf 0.3 --n-fibres 8 --seed 1 --interphase 10", "--interphase 10: interphase"),
+    (f"{CONSTANTS} --microstructure {{}}/kinds.csv", "'kind' is unknown: allowed are x, y, radius"),
+    (f"{CONSTANTS} --microstructure {{}}/fibres.csv --seed 1", "--seed, --n-fibres, "),
+    ("rve --material glass_epoxy --strength transverse_tension --vf 0.3", "has no interface"),
+    (f"{DEBONDING} --strength tension --vf 0.3", "allowed are"),
+    ("rve --strength transverse_tension --vf 0.3 --E-f 70 --b-m 1 --c-m 1", "--material"),
+    (f"{BROKEN} --vf 0.3 --loading 0.01,free,free", "cannot be combined"),
+    (f"{DEBONDING} --vf 0.3 --drop 2", "drop"),
+    (f"{BROKEN} --vf 0.3 --strain 0.1", "--strain cannot be combined with --strength"),
+    (f"{BROKEN} --vf 0.3 --increments 9", "--increments cannot be combined with --strength"),
+    (f"{BROKEN} --vf 0", "vf > 0"),
+    ("strengths --material glass_epoxy_debonding --vf 0", "vf > 0"),
+    ("envelope --material glass_epoxy_debonding --vf 0", "vf > 0"),
+    (
+        "strengths --material glass_epoxy_debonding --vf 0.5 --n-fibres 1",
+        "replicates = 20 is out of range: one fibre",
+    ),
+    (
+        "envelope --material glass_epoxy_debonding --vf 0.5 --n-fibres 1",
+        "replicates = 3 is out of range: one fibre",
+    ),
+    ("generate replicates --n-fibres 1", "replicates = 10 is out of range: one fibre"),
 ]
 
 
-def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused(tmp_path, capsys):
+def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_a_simulation(
+    tmp_path, capsys, monkeypatch
+):
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
     content = yaml_of("glass_epoxy")
     content["phases"]["interphase"] = copy.deepcopy(content["phases"]["fibres"])
     content["phases"]["fibres"]["elasticity"]["E_GPa"] = 74000
     content["phases"]["matrix"]["parameters"]["tension"] = 0.04
     (tmp_path / "odd.yaml").write_text(json.dumps(content))  # which is YAML
     (tmp_path / "fibres.csv").write_text("x,y,radius,E_GPa\n0.5,0.5,0.2,80\n")
+    (tmp_path / "kinds.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
     (tmp_path / "table.csv").write_text("vf,E_f_GPa\n0.3,300\n")
     (tmp_path / "two.csv").write_text("path,strain_xx\n0,0.01\n1,0.02\n")
     (tmp_path / "six.csv").write_text("strain_zz\n0.001\n")

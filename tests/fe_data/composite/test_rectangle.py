@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data import (
-    Microstructure,
-    effective_constants,
-    microstructures_from_file,
-    named_phases,
-)
+from fe_data import Microstructure, effective_constants, microstructures_from_file, named_phases
 from fe_data.__main__ import main
 from tests.fe_data.composite.lattices import hexagonal
 
@@ -37,16 +32,8 @@ def test_the_command_takes_a_rectangle_from_a_file(tmp_path, capsys):
     (tmp_path / "fibres.csv").write_text("x,y,radius\n" + "\n".join(rows))
     (read,) = microstructures_from_file(tmp_path / "fibres.csv", np.sqrt(3))
     np.testing.assert_array_equal(read.centres, micro.centres)
-    words = [
-        "constants",
-        "--material",
-        "paper",
-        "--resolution",
-        "4",
-        "--height",
-        "1.7320508075688772",
-    ]
-    assert main([*words, "--microstructure", str(tmp_path / "fibres.csv")]) == 0
+    words = "constants --material paper --resolution 4 --height 1.7320508075688772"
+    assert main([*words.split(), "--microstructure", str(tmp_path / "fibres.csv")]) == 0
     constants = effective_constants(named_phases("paper"), read, resolution=4.0)
     assert constants.table() in capsys.readouterr().out
-    assert main([*words, "--vf", "0.3"]) == 2
+    assert main([*words.split(), "--vf", "0.3"]) == 2

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 
 from fe_data import (
     ConvergenceError,
@@ -21,12 +20,11 @@ from fe_data import (
     Settings,
     VolumeFraction,
     YieldStress,
-    law,
     named_phases,
     solve_composite,
     solve_rve,
 )
-from fe_data.composite.laws import deviator, pressure_stress, von_mises
+from tests.fe_data.perzyna import perzyna
 
 INPUTS = Inputs(0.2, 400.0, 400.0, 0.4)
 SETTINGS = Settings(n_fibres=2, resolution=3, tolerance=1e-9)
@@ -115,22 +113,7 @@ HARDENING = YieldStress(40.0, 40.0, 0.01, "voce")
 METAL, POLYMER = Isotropic(70.0, 0.3), Isotropic(3.76, 0.39)
 
 
-@law(
-    "creeping",
-    parameters={"yield_stress_MPa": (0.0, 1e6), "viscosity_MPa_s": (0.0, 1e12)},
-    state={"plastic_strain": 6, "p": 0},
-)
-def creeping(strain, state, material):
-    """Viscoplasticity of Perzyna."""
-    trial = 2 * material.shear * (deviator(strain) - state["plastic_strain"])
-    q = von_mises(trial)
-    resistance = 3 * material.shear + material.viscosity_MPa_s / material.dt
-    dp = torch.relu(q - material.yield_stress_MPa) / resistance
-    flow = 1.5 * trial / q
-    stress = pressure_stress(strain, material) + trial - 2 * material.shear * dp * flow
-    return stress, {"plastic_strain": state["plastic_strain"] + dp * flow, "p": state["p"] + dp}
-
-
+CREEP = {"yield_stress_MPa": 20.0, "viscosity_MPa_s": 100.0}
 MATRICES = {
     "j2": Material(METAL, "j2", {"yield_stress": HARDENING}),
     "chaboche": Material(
@@ -150,7 +133,7 @@ MATRICES = {
             "plastic_poisson_ratio": 0.45,
         },
     ),
-    "creeping": Material(POLYMER, "creeping", {"yield_stress_MPa": 20.0, "viscosity_MPa_s": 100.0}),
+    "perzyna": Material(POLYMER, perzyna.__name__, CREEP),
 }
 SUBSTEPS = 0.25, 0.75, 1.0
 
@@ -342,10 +325,7 @@ def test_a_damaged_state_is_named_and_changes_nothing(point):
 def test_duration_and_temperature_are_those_of_a_simulated_path():
     """Cooling first, then slow and fast shear of a matrix whose stress depends on the rate."""
     phases = named_phases("glass_epoxy")
-    phases = Phases(
-        Material(phases.matrix.elasticity, "creeping", dict(MATRICES["creeping"].parameters)),
-        phases.fibres,
-    )
+    phases = Phases(Material(phases.matrix.elasticity, perzyna.__name__, CREEP), phases.fibres)
     point = MaterialPoint(VF, EXACT, phases, microstructure=ONE_FIBRE)
     responses = []
     for strain, step in (

@@ -289,7 +289,7 @@ def test_advice():
 def test_the_published_inputs_account_for_the_vanilla_ensemble():
     drawn, theirs, rebuilt = (
         entries(run)["Table 3"].rows["published.outd_vanilla"]
-        for run in ("full", "full-authors", "full-rebuilt")
+        for run in ("full", "full-authors", "six-rebuilt")
     )
     for score in ("rmse", "miscalibration"):
         off = abs(rebuilt[score].ours - theirs[score].ours)

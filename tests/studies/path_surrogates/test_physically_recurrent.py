@@ -5,21 +5,14 @@ import pytest
 import torch
 
 from bnn.paths.material_points import cell_stress
-from fe_data import random_path
 from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
+from tests.bnn.paths.test_material_points import BOUNDS, rves_on_paths
 
-BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
 NETWORK = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
 
 
-def _rves(n, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(*BOUNDS, (n, 4))
-    return X, np.array([random_path(rng, increments=40) for _ in range(n)])
-
-
 def test_weights_are_volume_fractions_and_the_mean_strain_is_that_of_the_rve():
-    X, _ = _rves(5)
+    X, _ = rves_on_paths(5)
     weights = torch.as_tensor(NETWORK.initial_weights(3, random_state=0))
     A, shares, n_fibre = NETWORK.localisation(weights, torch.as_tensor(X))
     assert (shares > 0).all()
@@ -31,7 +24,7 @@ def test_weights_are_volume_fractions_and_the_mean_strain_is_that_of_the_rve():
 
 def test_the_work_of_the_rve_is_that_of_its_points_and_no_cycle_gains_energy():
     """There and back again: what is put in is not less than what comes out."""
-    X, walk = _rves(6)
+    X, walk = rves_on_paths(6)
     back = np.concatenate([walk, walk[:, ::-1], np.zeros((6, 1, 3))], axis=1)
     stress = NETWORK.stress(NETWORK.initial_weights(2, random_state=1), X, back)
     steps = np.diff(back, axis=1, prepend=0.0) * [1.0, 1.0, 2.0]
@@ -40,7 +33,7 @@ def test_the_work_of_the_rve_is_that_of_its_points_and_no_cycle_gains_energy():
 
 
 def test_the_tangent_is_symmetric():
-    X, walk = _rves(1)
+    X, walk = rves_on_paths(1)
     weights = torch.as_tensor(NETWORK.initial_weights(1, random_state=2))
     inputs = torch.as_tensor(X)
     points = NETWORK.localisation(weights, inputs)
@@ -56,7 +49,7 @@ def test_the_tangent_is_symmetric():
 
 
 def test_weights_of_another_network_are_refused():
-    X, walk = _rves(2)
+    X, walk = rves_on_paths(2)
     weights = NETWORK.initial_weights(1, random_state=0)
     with pytest.raises(ValueError, match="weights have shape"):
         NETWORK.stress(weights[:, 1:], X, walk)
