@@ -263,8 +263,9 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
             return {}
         kinds = {}
         for field in fields(self):
-            number = isinstance(field.default, int | float) and 0.0 < field.default < np.inf
-            kind = self.quantities.get(field.name, UNLISTED if number else None)
+            entries = field.default if isinstance(field.default, tuple) else (field.default,)
+            positive = all(isinstance(v, int | float) and 0.0 < v < np.inf for v in entries)
+            kind = self.quantities.get(field.name, UNLISTED if entries and positive else None)
             if kind is not None and is_open(getattr(self, field.name)):
                 kinds[field.name] = kind
         return kinds

@@ -84,9 +84,9 @@ def shear_rotation(angle: float) -> Floats:
     turn = np.eye(6)
     if angle == 0.0:
         return turn
-    # Exactly zero at 180 degrees, where nothing shears
+    # Exactly zero at 180 degrees, where nothing shears, and at 90, where nothing pulls
     s = ROOT2 * math.sin(math.radians(angle)) * (angle != 180.0)
-    c = math.cos(math.radians(angle))
+    c = math.cos(math.radians(angle)) * (angle != 90.0)
     c, s = c / math.hypot(c, s), s / math.hypot(c, s)
     turn[[0, 0, 4, 4], [0, 4, 0, 4]] = c, s, -s, c
     return turn
