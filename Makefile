@@ -24,6 +24,10 @@ ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make report)
 endif
 
+# Only the command line sets NAME: on Windows (WSL) the environment has the name of the computer there.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
 # Values are taken as they are: to make, a $ in the name of a folder would be the start of a command.
 override_given = $(if $(filter command,$(origin $1)),override)
 $(foreach v,$(settable),$(eval $(call override_given,$v) $v := $$(value $v)))
@@ -41,12 +45,12 @@ WITH_ARGS := import os, shlex, sys; \
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 CLEAN = python3 figures/pipeline/clean.py
 
-.PHONY: help environment python reproduce quick datasets study report article archive test test-environment lint bench docs clean
+.PHONY: help environment python reproduce quick datasets study report article archive test lint bench docs clean
 
 #: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
-#: make test             run the tests (ARGS="-k mesh" to choose)
-#: make test-environment test elsewhere: NAME=bits, dolfinx, python or slurm (other processors, Debian, Python, a cluster)
+#: make test             run the tests (ARGS="-k mesh" to choose); NAME=bits, dolfinx, python or slurm: with other processors,
+#:                       another Debian, another Python, on a cluster
 #: make lint             check style, types, imports between subpackages, and the prose of pages
 #: make bench            measure the speed of regression, simulation and training
 #: make docs             build the site (guides, notebooks, reference): build/docs/index.html
@@ -91,10 +95,9 @@ archive: docs article
 	@$(PYTHON) -m figures.report.archive
 
 test: environment
-	@$(PYTHON_ARGS) -m pytest -n 2 --dist worksteal
-
-test-environment: environment
-	@$(PYTHON_ARGS) -m tests.repository.environments $${NAME:+"$$NAME"}
+	@case $$NAME in \
+	  '') $(PYTHON_ARGS) -m pytest -n 2 --dist worksteal ;; \
+	  *) $(PYTHON_ARGS) -m tests.repository.environments "$$NAME" ;; esac
 
 lint: environment
 	@$(PYTHON) -m ruff check .

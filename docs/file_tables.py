@@ -11,7 +11,7 @@ from fe_data import Damage, HardeningTable, Interface, Isotropic, TransverselyIs
 from fe_data.composite.damage import BOUNDS as BOUNDS_OF_DAMAGE
 from fe_data.composite.elasticity import BOUNDS_ISOTROPIC, BOUNDS_TRANSVERSE
 from fe_data.composite.interface import BOUNDS as BOUNDS_OF_INTERFACE
-from fe_data.composite.law_registry import CURVE, LAWS, is_shipped
+from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, is_shipped
 from fe_data.composite.materials import STRESS, law_entry
 from fe_data.composite.measured import Measured, bounds_of
 from fe_data.dataset.fibre_file import MAX_FIBRES
@@ -20,7 +20,7 @@ from fe_data.geometry.microstructure import CENTRES
 from fe_data.loading import MAX_INCREMENTS, MAX_TEMPERATURE, MAX_TIME
 from fe_data.schema import BOUNDS, DIMENSIONLESS, INPUTS, LARGEST_STRAIN, OUTPUTS
 from fe_data.settings import Settings
-from fe_data.settings.hardening import LAWS as HARDENING_LAWS
+from fe_data.settings.hardening import HARDENING_LAWS
 from figures.markdown import markdown, with_blocks
 from safe_files.writing import write_atomic
 
@@ -135,7 +135,7 @@ def table_of_stress() -> Rows:
 def parameters() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the parameters of the shipped laws."""
     law_entry("j2")  # registers them
-    for law, entry in LAWS.items():
+    for law, entry in MATERIAL_LAWS.items():
         if not is_shipped(law):
             continue
         for name, kind in entry.parameters.items():

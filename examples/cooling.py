@@ -5,7 +5,7 @@ from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--fibres", type=int, default=12, help="number of fibres")
-parser.add_argument("--kelvin", type=float, default=100.0, help="drop of temperature [K]")
+parser.add_argument("--drop", type=float, default=100.0, help="drop of temperature [K]")
 parser.add_argument("--out", type=Path, default=Path("cooling.png"), help="figure")
 options = parser.parse_args()
 
@@ -22,7 +22,7 @@ phases = named_phases("carbon_epoxy")
 fibres = random_microstructure(0.5, 2, options.fibres)
 free = (None,) * 6  # mean strains xx, yy, zz, xy, xz, yz
 pull = (0.005, None, None, None, None, None)
-cold = -options.kelvin
+cold = -options.drop
 paths = {
     "cooled before": Loading([free, pull], increments=[5, 10], temperature=[cold, cold]),
     "not cooled": Loading(pull, increments=10),
@@ -47,7 +47,7 @@ for name, loading in paths.items():
             print(f"after cooling, mean stress in the {material}: {average:.1f} MPa")
         figure.colorbar(drawn, ax=left, label="mean stress [MPa]", extend="both")
 left.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[])
-left.set_title(f"Residual stress after cooling by {options.kelvin:g} K")
+left.set_title(f"Residual stress after cooling by {options.drop:g} K")
 right.set(xlabel="strain across the fibres after cooling [%]", ylabel="stress [MPa]")
 right.set_xlim(0.0, 100 * pull[0])
 right.set_title("Loaded across the fibres")

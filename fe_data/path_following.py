@@ -49,7 +49,7 @@ _LEAST_SCALE = 0.1
 _SAFETY = 0.9
 _LEAST_FACTOR = 0.25
 _LARGEST_FACTOR = 2.0
-_NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
+_SHOWN_AS_ZERO = 1e-4  # relative size of a component that a message shows as zero
 
 
 class _PathEnd(Exception):
@@ -380,7 +380,7 @@ def _explanation(averages: Averages, segment: Segment, limit: str) -> str:
 
 def _named(tensor: Floats) -> str:
     """Name the components of a tensor; those that are small compared with the largest are zero."""
-    least = _NEGLIGIBLE * np.abs(tensor).max()
+    least = _SHOWN_AS_ZERO * np.abs(tensor).max()
     values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
     return ", ".join(f"{axes} {value:.4g}" for axes, value in zip(ALL_AXES, values, strict=False))
 

@@ -156,7 +156,7 @@ INPUTS = (
         meaning="hardening exponent of the matrix",
         label="$c_m$",
         bounds=(0.20, 0.55),
-        allowed=(1e-4, 1.0),  # union over all laws, see `settings.hardening.LAWS`
+        allowed=(1e-4, 1.0),  # union over all laws, see `settings.hardening.HARDENING_LAWS`
         beta=(3.0, 3.0),
         remark=", less under some hardening laws",
     ),

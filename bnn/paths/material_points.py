@@ -142,7 +142,7 @@ def mean_field_stress(
     vf = torch.as_tensor(X[:, 0])
     points = consistent(torch.as_tensor(A)[None], torch.zeros(1, len(X), 2).double(), vf, 1)
     with torch.no_grad():
-        stress = cell_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
+        stress = rve_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
     return stress[0].numpy()
 
 
@@ -315,10 +315,10 @@ def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisat
     return Localisation(A, weights, n_fibre)
 
 
-def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
+def rve_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
     """Return the stress (K, N, T, 3) [MPa] of RVEs with inputs X (N, 4) on paths (N, T, 3)."""
     A, weights, n_fibre = points
-    members, cells, n_points = weights.shape
+    members, rves, n_points = weights.shape
     engineering = strain * torch.as_tensor(ENGINEERING, dtype=strain.dtype)
     local = torch.einsum("knpij,ntj->tknpi", A, engineering)
     dilatation = local[..., 0] + local[..., 1]
@@ -332,8 +332,8 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhasePr
     matrix = Matrix(
         G_m,
         phases.sigma_y0_MPa,
-        X[:, 2, None].expand(members, cells, n_matrix).reshape(-1),
-        X[:, 3, None].expand(members, cells, n_matrix).reshape(-1),
+        X[:, 2, None].expand(members, rves, n_matrix).reshape(-1),
+        X[:, 3, None].expand(members, rves, n_matrix).reshape(-1),
     )
     flat = deviator[..., :n_matrix, :].reshape(len(local), -1, 3)
     in_matrix = deviatoric_stress(flat, matrix).reshape(*local.shape[:3], n_matrix, 3)

@@ -16,7 +16,7 @@ import fe_data
 from fe_data.loading import ALL_AXES, AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Inputs, Settings, VolumeFraction
-from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
+from fe_data.settings.hardening import HARDENING_LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 from safe_files.writing import require_own
 
@@ -28,7 +28,7 @@ RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 HARDENING_HELP = (
     "yield stress of the matrix at the plastic strain p, with a = --sigma-y0, b = b_m and "
     "c = c_m: "
-    + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
+    + "; ".join(f"{name} is {law.formula}" for name, law in HARDENING_LAWS.items())
     + "; table:FILE.csv has the columns plastic_strain, from 0, and stress_MPa. It is linear "
     "between rows, constant after the last, and replaces --b-m, --c-m and --sigma-y0"
 )
@@ -69,10 +69,10 @@ def hardening(text: str) -> Hardening:
     from fe_data.files.csv_rows import read_numbers
 
     kind, _, name = text.partition(":")
-    if text in LAWS:
+    if text in HARDENING_LAWS:
         return text
     if kind != "table" or not name:
-        allowed = ", ".join([*LAWS, "table:FILE.csv"])
+        allowed = ", ".join([*HARDENING_LAWS, "table:FILE.csv"])
         raise typer.BadParameter(f"{text!r:.60} is unknown: allowed are {allowed}")
     file = path(name)
     try:

@@ -27,17 +27,17 @@ class LawEntry(NamedTuple):
     first_yield: Callable[[Mapping[str, Any], bool], float] | None = None
 
 
-LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
+MATERIAL_LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
 
 
 def register(entry: LawEntry) -> None:
     """Register a law by its name."""
-    LAWS[entry.name] = entry
+    MATERIAL_LAWS[entry.name] = entry
 
 
 def is_shipped(name: str) -> bool:
     """Return whether `fe_data` itself has registered a law with a name."""
-    entry = LAWS.get(name)
+    entry = MATERIAL_LAWS.get(name)
     if entry is None or entry.update is None:
         return entry is not None
     # A function of an example in `laws` has the name of that module, but globals of its own.

@@ -15,11 +15,11 @@ from fe_data.composite.elasticity import (
     TransverselyIsotropic,
     poisson_across,
 )
-from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
+from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, LawEntry, register
 from fe_data.files.content import built, mapping
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, require_between, require_kind
-from fe_data.settings.hardening import LAWS as HARDENING_LAWS
+from fe_data.settings.hardening import HARDENING_LAWS
 from safe_files.text import Short
 
 STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
@@ -84,11 +84,11 @@ Curve = YieldStress | HardeningTable
 def law_entry(name: str) -> LawEntry:
     """Return the law with a name; laws that need PyTorch are imported on first use."""
     require_kind("law", name, str)
-    if name not in LAWS:
+    if name not in MATERIAL_LAWS:
         _import_laws()
-    if name not in LAWS:
-        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(LAWS)}")
-    return LAWS[name]
+    if name not in MATERIAL_LAWS:
+        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(MATERIAL_LAWS)}")
+    return MATERIAL_LAWS[name]
 
 
 def _import_laws() -> None:
@@ -162,7 +162,7 @@ class Material(Short):
     @property
     def entry(self) -> LawEntry:
         """The law."""
-        return LAWS[self.law]
+        return MATERIAL_LAWS[self.law]
 
     def first_yield(self, *, tension: bool) -> float | None:
         """Return the initial yield stress in a uniaxial test.

@@ -56,8 +56,8 @@ class HardeningLaw:
         c_bounds: Smallest and largest allowed c, an exponent or a strain.
 
     Examples:
-        >>> from fe_data.settings.hardening import LAWS
-        >>> LAWS["power"].hardening(0.01, 400.0, 400.0, 0.5)
+        >>> from fe_data.settings.hardening import HARDENING_LAWS
+        >>> HARDENING_LAWS["power"].hardening(0.01, 400.0, 400.0, 0.5)
         40.0
     """
 
@@ -72,7 +72,7 @@ class HardeningLaw:
                 raise TypeError(f"the hardening law {cls.__name__} has no {needed}")
         cls.name = name
         if name:
-            LAWS[name] = cls()
+            HARDENING_LAWS[name] = cls()
 
     def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
         """Return h [MPa] at the accumulated plastic strain p [-] (...); a and b in MPa.
@@ -143,7 +143,7 @@ class HardeningLaw:
             raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
 
 
-LAWS: dict[str, HardeningLaw] = {}
+HARDENING_LAWS: dict[str, HardeningLaw] = {}
 
 
 class PowerLaw(HardeningLaw, name="power"):
@@ -443,7 +443,7 @@ Hardening = str | HardeningTable
 
 def law_of(hardening: Hardening) -> HardeningLaw:
     """Return the law that a name or a table selects."""
-    return hardening.law if isinstance(hardening, HardeningTable) else LAWS[hardening]
+    return hardening.law if isinstance(hardening, HardeningTable) else HARDENING_LAWS[hardening]
 
 
 def _plain_row(name: str, values: object) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from fe_data.settings.checks import (
     require_integer,
     require_kind,
 )
-from fe_data.settings.hardening import LAWS, Hardening, HardeningTable, law_of
+from fe_data.settings.hardening import HARDENING_LAWS, Hardening, HardeningTable, law_of
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 from safe_files.text import Short
 
@@ -34,7 +34,7 @@ _BOUNDED = (
 
 def require_c(value: float, law: str) -> None:
     """Raise a ValueError if c_m is NaN or out of the bounds of a hardening law."""
-    LAWS[law].require_between("c_m", value, LAWS[law].c_bounds)
+    HARDENING_LAWS[law].require_between("c_m", value, HARDENING_LAWS[law].c_bounds)
 
 
 def require_parameters(b: float, c: float, hardening: Hardening) -> None:
@@ -177,8 +177,8 @@ class Settings(Short):
             allowed += f"{LARGEST_STRAIN:g}]{in_percent(self.strain, LARGEST_STRAIN)}"
             raise ValueError(f"strain = {self.strain!r} is out of range: allowed is {allowed}")
         require_kind("hardening", self.hardening, str, HardeningTable)
-        if isinstance(self.hardening, str) and self.hardening not in LAWS:
-            allowed = "; ".join(f"{name}, {law.formula}" for name, law in LAWS.items())
+        if isinstance(self.hardening, str) and self.hardening not in HARDENING_LAWS:
+            allowed = "; ".join(f"{name}, {law.formula}" for name, law in HARDENING_LAWS.items())
             raise ValueError(
                 f"hardening = {self.hardening!r:.60} is unknown: allowed are {allowed}; or a table"
             )

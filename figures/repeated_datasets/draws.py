@@ -136,7 +136,7 @@ def table_of_gains(gains: Mapping[str, Mapping[str, Gain]], count: int) -> Table
             f"{gain.positive} of {count}",
             "" if gain.printed is None else _written(gain.printed, score),
             "" if gain.below_printed is None else f"{gain.below_printed} of {count}",
-            _written({"mean": gain.slope / 10, "std": gain.slope_half_width / 10}, score),
+            _written({"mean": gain.slope / 10, "half_width": gain.slope_half_width / 10}, score),
         ]
         for score, label in SCORES.items()
         for name, gain in gains[score].items()

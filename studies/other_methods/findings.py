@@ -20,7 +20,7 @@ Rows = Mapping[str, MethodScores[Interval]]  # by method
 ADVISED = "function_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
 REPLICATES = ("replicates", "replicates_diagonal")  # kinds of Σ_noise
-NEGLIGIBLE = 0.5  # two methods are alike below this share of the standard deviation between seeds
+ALIKE = 0.5  # two methods are alike below this share of the standard deviation between seeds
 # Targets of functional anchoring with 30 networks and the paper's numbers of RVEs, by training set:
 # largest RMSE and miscalibration, smallest ELPPD.
 TARGETS: tuple[tuple[str, str, dict[str, float]], ...] = (
@@ -82,7 +82,7 @@ def _alike(rows: Rows, score: str) -> Claim:
     holds = None
     if deviation is not None:
         ours["standard deviation between seeds"] = deviation
-        holds = largest < NEGLIGIBLE * deviation
+        holds = largest < ALIKE * deviation
     words = (
         f"{HEADINGS[score][0]} with and without the published regulariser, from the same initial "
         "weights, differs by less than half of the standard deviation between seeds"

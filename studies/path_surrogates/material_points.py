@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnn.paths.material_points import Localisation, cell_stress
+from bnn.paths.material_points import Localisation, rve_stress
 from studies.path_surrogates.data import BOUNDS
 from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
 from studies.path_surrogates.training import parted, train
@@ -49,7 +49,7 @@ class PointEnsemble:
             A = torch.cat([member.A for member in localisations], dim=1)
             shares = torch.cat([member.weights for member in localisations], dim=1)
             points = Localisation(A, shares, self._network.n_fibre)
-            predicted = cell_stress(points, X, strain, self._network.phases)[0]
+            predicted = rve_stress(points, X, strain, self._network.phases)[0]
             errors = torch.square((predicted - stress) / torch.as_tensor(scale))
             return errors.reshape(*now.shape, -1, 3).mean(dim=(1, 2))
 

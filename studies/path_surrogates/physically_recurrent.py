@@ -15,10 +15,10 @@ from bnn.paths.material_points import (
     INPUTS,
     PHASES,
     Localisation,
-    cell_stress,
     checked_bounds,
     checked_paths,
     consistent,
+    rve_stress,
     scaled,
 )
 
@@ -136,4 +136,4 @@ class PhysicallyRecurrentNetwork:
         inputs = torch.as_tensor(X)
         with torch.no_grad():
             points = self.localisation(torch.as_tensor(weights), inputs)
-            return cell_stress(points, inputs, torch.as_tensor(strain), self.phases).numpy()
+            return rve_stress(points, inputs, torch.as_tensor(strain), self.phases).numpy()

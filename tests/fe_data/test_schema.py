@@ -6,7 +6,7 @@ import pytest
 
 from fe_data import Inputs, Settings, generate, load_table, schema, verify
 from fe_data.dataset.design import named_design
-from fe_data.settings.hardening import LAWS
+from fe_data.settings.hardening import HARDENING_LAWS
 from fe_data.statistics.compare import compare
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
 from tests.fe_data.analytic_rve import AnalyticRVE
@@ -31,7 +31,7 @@ def six(inputs, seed, settings):
 def test_the_schema_has_the_inputs_and_allows_the_hardening_exponents_of_all_laws_and_no_others():
     assert tuple(field.name for field in dataclasses.fields(Inputs)) == schema.INPUT_NAMES
     (c_m,) = (quantity for quantity in schema.INPUTS if quantity.name == "c_m")
-    low, high = zip(*(law.c_bounds for law in LAWS.values()), strict=True)
+    low, high = zip(*(law.c_bounds for law in HARDENING_LAWS.values()), strict=True)
     assert c_m.allowed == (min(low), max(high))
 
 

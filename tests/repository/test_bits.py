@@ -1,6 +1,6 @@
 """A small run gives the same bits however it is executed.
 
-make test-environment NAME=bits tries more cases.
+make test NAME=bits tries more cases.
 """
 
 import shutil

@@ -226,7 +226,7 @@ CHECKS = [
         lambda *numbers: strengths(numbers),
     ),
     (  # Mean stresses are in equilibrium at a fibre fraction of one half.
-        "cooling --fibres 8 --kelvin 50",
+        "cooling --fibres 8 --drop 50",
         r"in the matrix: ([\d.]+)[\s\S]*in the fibres: (-[\d.]+)",
         lambda matrix, fibres: 0 < matrix < 30 and abs(matrix + fibres) < 0.11,
     ),

@@ -192,7 +192,9 @@ class FamilyDensity:
             k0 = add(1, np.log(VARIANCE_MEDIANS[p]), VARIANCE_DEVIATION, ends["variance"])
             L = add(n, np.log(growth * LENGTHSCALE_MEDIANS[p]), deviation, ends["lengthscale"])
             self.parts.append((k0, L))
-        self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
+        self.trend_slope = add(
+            1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"]
+        )
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
         many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
@@ -204,7 +206,7 @@ class FamilyDensity:
         slopes = 0 if noise.basis is None else noise.basis.shape[1]
         usual, small = (NOISE, NOISE_DEVIATION), (SMALL_NOISE, SMALL_DEVIATION)
         median, deviation = small if noise.small else usual
-        self.noise = add(levels, np.log(median), deviation, ends["noise"])
+        self.noise_level = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
         self.deviations = np.array(deviations)
@@ -227,7 +229,7 @@ class FamilyDensity:
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]
             start[L] = eta[L_other]
-        for name in ("trend", "warps", "mixing", "open", "noise", "slopes"):
+        for name in ("trend_slope", "warps", "mixing", "open", "noise_level", "slopes"):
             there = eta[getattr(other, name)]
             here = getattr(self, name)
             if there.size == start[here].size:
@@ -245,7 +247,7 @@ class FamilyDensity:
         """Return the variances of unknown noise at the data, (N,), for r = 1: σ² exp(2 β·b_i)."""
         basis = self.noise_form.basis
         assert basis is not None
-        return np.asarray(np.exp(eta[self.noise] + 2.0 * basis @ eta[self.slopes]))
+        return np.asarray(np.exp(eta[self.noise_level] + 2.0 * basis @ eta[self.slopes]))
 
     def curvatures(self, eta: Array) -> Array:
         """Return the variances of c_i, (n,): beyond the data f(u) bends by c_i h², h = u_i - 1.
@@ -368,7 +370,7 @@ class FamilyDensity:
             full[np.diag_indices(len(z))] = diagonal
         if self.family.trend:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
-            slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
+            slopes[self.trend_slope] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
         if self.covariance is not None:
             pairs_of = self.covariance.slopes(eta[self.open])
@@ -382,7 +384,7 @@ class FamilyDensity:
         if form.basis is not None:
             # ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
             by_data = 0.5 * diagonal * (form.relative * self.unit_variances(eta))
-            slopes[self.noise] = by_data.sum()
+            slopes[self.noise_level] = by_data.sum()
             slopes[self.slopes] = 2.0 * form.basis.T @ by_data
         value += self.log_prior(eta)
         return value, slopes - self.precision * (eta - self.centre)
@@ -452,7 +454,7 @@ class FamilyDensity:
 
     def _trend(self, eta: Array) -> float:
         """Return v."""
-        return float(np.exp(eta[self.trend])[0]) if self.family.trend else 0.0
+        return float(np.exp(eta[self.trend_slope])[0]) if self.family.trend else 0.0
 
     def _coordinates(self, eta: Array) -> Array:
         """Return z, the warped and mixed inputs, (N, n)."""

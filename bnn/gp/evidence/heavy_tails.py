@@ -282,7 +282,7 @@ def student_noise(
         density = fit.density
         level = noise.level
         if noise_variances is None:
-            level = 0.5 * float(fit.eta[density.noise][0])
+            level = 0.5 * float(fit.eta[density.noise_level][0])
         slopes = fit.eta[density.slopes]
         slopes = slopes if slopes.size else np.zeros_like(noise.slopes)
         with_tails.append(OutputNoise(level, slopes, density.variances(fit.eta), tails))

@@ -180,7 +180,7 @@ class OutputSearch:
             density = fit.density.with_noise(replace(fit.density.noise_form, small=True))
             start = density.start_from(fit.density, fit.eta)
             smaller = start.copy()
-            smaller[density.noise] = density.centre[density.noise]
+            smaller[density.noise_level] = density.centre[density.noise_level]
             fits.append(approximated(density, most_probable(density, [start, smaller]), seed))
         return fits
 
@@ -192,7 +192,7 @@ class OutputSearch:
         may be more probable, but it does not predict better.
         """
         data = self.data
-        levels = [float(fit.eta[fit.density.noise][0]) for fit in self.fits]
+        levels = [float(fit.eta[fit.density.noise_level][0]) for fit in self.fits]
         if len(data.u) > FEW or data.known_variances.any() or min(levels) > np.log(DOUBTED):
             return False
         none = NoiseForm.of_variances(np.full(len(data.u), NO_NOISE))
@@ -310,7 +310,7 @@ def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:
 def _likeliest_level(fits: list[FamilyFit]) -> float:
     """Return the most probable log σ of constant noise, averaged over families by evidence."""
     weights = softmax([fit.log_evidence for fit in fits])
-    levels = np.array([fit.eta[fit.density.noise.start] for fit in fits])
+    levels = np.array([fit.eta[fit.density.noise_level.start] for fit in fits])
     return 0.5 * float(weights @ levels)
 
 
@@ -326,7 +326,7 @@ def _noise_of_family(fit: FamilyFit) -> tuple[Array, Array]:
     basis = density.noise_form.basis
     assert basis is not None
     covariance = np.linalg.inv(fit.hessian)
-    level = density.noise.start
+    level = density.noise_level.start
     deviation = np.sqrt(covariance[level, level])
     along = covariance[:, level] / deviation  # change of E η per standard deviation of the level
     points = best + LEVELS[:, None] * along

@@ -1,6 +1,6 @@
 """Test in another environment: python -m tests.repository.environments NAME [OPTIONS].
 
-`make test-environment NAME=...` calls it.
+`make test NAME=...` calls it.
 """
 
 import argparse

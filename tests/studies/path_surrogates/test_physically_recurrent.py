@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnn.paths.material_points import cell_stress
+from bnn.paths.material_points import rve_stress
 from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
 from tests.bnn.paths.test_material_points import BOUNDS, rves_on_paths
 
@@ -40,7 +40,7 @@ def test_the_tangent_is_symmetric():
 
     def last(strain):
         path = torch.cat([torch.as_tensor(walk), strain.reshape(1, 1, 3)], dim=1)
-        return cell_stress(points, inputs, path, NETWORK.phases)[0, 0, -1]
+        return rve_stress(points, inputs, path, NETWORK.phases)[0, 0, -1]
 
     end = torch.as_tensor(walk[0, -1] + [0.002, -0.001, 0.001])
     tangent = torch.autograd.functional.jacobian(last, end) / torch.tensor([1.0, 1.0, 2.0])

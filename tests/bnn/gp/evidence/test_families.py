@@ -57,7 +57,7 @@ def test_density_and_gradient(family, trend, basis):
         noise = made.noise_form.fixed
         if basis is not None:
             noise = made.noise_form.relative * np.exp(
-                eta[made.noise] + 2.0 * basis @ eta[made.slopes]
+                eta[made.noise_level] + 2.0 * basis @ eta[made.slopes]
             )
         covariance = kernel(U) + np.diag(noise)
         if trend is not None:
