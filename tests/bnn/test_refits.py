@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import bnn
 from tests.bnn.small import small, small_of_paths
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("one_family")
 PACKAGE = str(Path(bnn.__file__).parent)
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.uniform(-1.0, 1.0, (8, 2)), columns=["a", "b"])

@@ -44,6 +44,7 @@ def scores(model, n_rows, seed):
     return -density, np.mean(np.abs(f - mean) < 1.96 * std)
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("seed", "noise", "least", "most"),
     [(2, 0.0, 0.0, 0.002), (8, 0.0, 0.0, 0.01), (2, 0.1, 0.02, 0.5)],
