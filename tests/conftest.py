@@ -59,6 +59,12 @@ def one_family(few_draws, monkeypatch):  # noqa: ARG001
     )
 
 
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Simulates the samples of a dataset in this process: a worker imports dolfinx for seconds."""
+    monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)
+
+
 @pytest.fixture(scope="session")
 def study():
     """A short study of all four weight priors, run once: few networks, fitted briefly."""

@@ -23,6 +23,7 @@ def study() -> Study:
     return Study(Results(RESULTS, KEY).rows)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tables_of_the_committed_results(study):
     page = PAGE.read_text(encoding="utf-8")
     for name, table in blocks(study).items():
