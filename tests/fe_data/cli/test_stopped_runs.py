@@ -119,6 +119,7 @@ def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     ("options", "number"),
     [
@@ -155,6 +156,7 @@ def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, options
     assert "has the first 4 of 20 increments" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -276,6 +278,7 @@ phases:
 """
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     ("material", "strain", "expected", "said"),
     [
@@ -297,6 +300,7 @@ def test_the_exit_code_says_whether_a_power_law_is_missing(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_a_run_that_ends_in_its_first_increment_has_none(tmp_path, capsys):
     options = [*PAPER, "--increments", "4"]
     code, result = run(tmp_path, options, "--loading=free:20000,free,free")

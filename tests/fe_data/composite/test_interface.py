@@ -470,6 +470,7 @@ def test_measured_strengths_are_beside_those_of_the_rves():
     assert "measured" not in strength_table(samples)
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_the_exit_code_says_whether_a_strength_was_reached(tmp_path, capsys, monkeypatch):
     short = Loading((1e-4, *[None] * 5), increments=1)
     monkeypatch.setattr("fe_data.composite.interface.strength_loading", lambda _: short)

@@ -401,7 +401,7 @@ PHASES = "x,y,radius,phase\n0.3,0.3,0.2,\n0.8,0.7,0.15,void\n0.2,0.8,0.12,hard\n
 MODULI = "x,y,radius,E_GPa\n0.3,0.4,0.2,\n0.8,0.9,0.15,400\n"
 
 
-@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.usefixtures("in_this_process", "brief_picture")
 def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
     """Voids, further phases, moduli by fibre, rectangles, rings; and one soft fibre, very dense."""
     content = yaml_of("glass_epoxy")

@@ -155,6 +155,7 @@ PAPER = [*CELL, "--E-f", "400", "--b-m", "400", "--c-m", "0.4"]
 EPOXY = [*CELL, "--material", "glass_epoxy"]
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("options", [PAPER, EPOXY])
 def test_rve_writes_the_mesh_of_either_solver(tmp_path, capsys, options):
