@@ -24,7 +24,7 @@ PROCESS = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.7), 2)
 MODELS = {
     "Gaussian process": bnn.GPRegressor(PROCESS, noise=0.1),
     "Gaussian process, open kernel": bnn.GPRegressor(
-        bnn.GaussianProcessPrior(0.0, bnn.RBF(None, 0.7), 2), noise=0.1
+        bnn.GaussianProcessPrior(0.0, [bnn.RBF(None, 0.7), bnn.RBF(1.0, 0.7)]), noise=0.1
     ),
     "vanilla": small(bnn.VanillaEnsemble),
     "anchored": small(bnn.AnchoredEnsemble, PROCESS),
