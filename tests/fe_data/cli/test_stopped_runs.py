@@ -70,7 +70,7 @@ def run(folder, options, *further):
     "name",
     ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dolfinx", "material"))],
 )
-def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
+def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, request, name):
     """They equal those of a path that ends below the limit load."""
     options, above = COMMANDS[name]
     code, stopped = run(tmp_path / "part", options, f"--loading=free:{above},free,free", "--xdmf")
@@ -85,6 +85,7 @@ def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, n
     assert not stopped.keys() & {"effective", "anisotropy"}
     assert (tmp_path / "part" / "rve.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "part" / "fields.xdmf").read_text().count("<Time ") == n + 1
+    request.getfixturevalue("brief_picture")
     whole = [f"--loading=free:{above / 5},free,free", f"--increments={BELOW}"]
     code, complete = run(tmp_path / "whole", options, *whole)
     assert (code, complete["status"]) == (0, "complete")

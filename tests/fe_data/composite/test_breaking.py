@@ -167,6 +167,7 @@ def test_the_order_of_the_fibres_does_not_matter():
     assert of_turned == pytest.approx(expected, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_does_not_matter(tmp_path):
     """The file of strengths is the same to the last bit."""
     phases = breakable("both", "j2")

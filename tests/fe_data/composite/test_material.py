@@ -118,7 +118,7 @@ def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_
     mine.write_text((EXAMPLES / "glass_epoxy.yaml").read_text().replace("usual", "own"))
     design = tmp_path / "design.csv"
     design.write_text("vf\n0.2\n0.3\n")
-    words = ["generate", "--inputs", design, "--strain", "-0.03", "--jobs", "1", *WORDS]
+    words = ["generate", "--inputs", design, "--strain", "-0.03", *WORDS, "--n-fibres", "1"]
 
     def run(out, material, *others):
         command = [*words, "--out", tmp_path / out, "--material", material, *others]
@@ -169,7 +169,7 @@ def flows_at_zero(strain, state, material):
 def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
     custom = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
     design = named_design("train_beta", count=2)
-    summary = fe_data.generate(design, SMALL, tmp_path, phases=custom, jobs=2, silent=True)
+    summary = fe_data.generate(design, SMALL, tmp_path, phases=custom, jobs=1, silent=True)
     assert summary.counts["unfitted"] == 2
     assert "no initial yield stress" in next(iter(summary.warnings.values()))
     assert len(fe_data.load_curves(tmp_path).histories) == 2
