@@ -341,20 +341,6 @@ def as_points(name: str, X: ArrayLike) -> Array:
     return array
 
 
-def seen_points(name: str, X: ArrayLike) -> Array:
-    """Return points, checked as by `as_points`, but without a copy if possible.
-
-    Kernels and means use this function, because a search calls them thousands of times and they do
-    not keep the points.
-    """
-    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
-        return as_points(name, X)
-    ready = X.dtype == np.float64 and X.ndim == 2 and X.size > 0
-    if ready and np.abs(X).max() <= LARGEST:  # False for NaN
-        return np.asarray(X)
-    return as_points(name, X)
-
-
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
     check_resolved(X=X, y=y)
@@ -409,14 +395,12 @@ def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> No
         raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {instead}")
 
 
-def warn_of_constant(X: Array) -> None:
-    """Warn the caller of `fit` if an input is constant in X (N, n_in), unless N = 1."""
-    constant = np.flatnonzero(~varies(X))
-    if constant.size and len(X) > 1:
-        i = constant[0]
-        what = below_rounding(X[:, i]) or "is constant in the data, so its effect cannot be learnt"
-        message = f"input {i} {what}"
-        warnings.warn(message, ConstantInputWarning, stacklevel=5)
+def warn_of_constant(X: Array, constants: Array) -> None:
+    """Warn the caller of `fit` if an input of X (N, n_in) is constant, and its entry not NaN."""
+    for i in np.flatnonzero(~np.isnan(constants))[:1]:
+        lost = "is constant in the data, so its effect cannot be learnt"
+        text = below_rounding(X[:, i]) or lost
+        warnings.warn(f"input {i} {text}", ConstantInputWarning, stacklevel=4)
 
 
 def warn_of_rounding(y: Array, constants: Array) -> None:

@@ -1,5 +1,6 @@
 """Regression of many outputs, such as the points of a curve, through their principal components."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ from sklearn.decomposition import PCA
 from bnn._validation import (
     LARGEST,
     Array,
+    ConstantInputWarning,
     Floats,
     as_finite,
     as_points,
@@ -215,9 +217,11 @@ class PCARegressor(PredictiveRegressor):
         start = self.estimator_._copied() if keep_prior else clone(self.estimator)
         scores = self.components_.transform(y)
         weights = None if data_noise is None else data_noise.weights
-        self.estimator_: PredictiveRegressor = start.fit(
-            X, scores, keep_prior=keep_prior, sample_weight=weights
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantInputWarning)  # this model warns of it, too
+            self.estimator_: PredictiveRegressor = start.fit(
+                X, scores, keep_prior=keep_prior, sample_weight=weights
+            )
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts as many scores as components."""

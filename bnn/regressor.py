@@ -31,6 +31,7 @@ from bnn._validation import (
     not_a_number,
     not_finite,
     varies,
+    warn_of_constant,
     warn_of_rounding,
     where_present,
 )
@@ -169,6 +170,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         self._fit(points, outputs, keep_prior, data_noise)
         single = ~varies(points) & (len(points) > 1)
         self.constant_inputs_ = np.where(single, points[0], np.nan)
+        warn_of_constant(points, self.constant_inputs_)
         self.constant_outputs_ = constants
         self.y_ndim_ = np.ndim(y)
         self.output_names_ = names or (self.output_names_ if keep_prior else None)

@@ -23,7 +23,6 @@ from bnn._validation import (
     filled,
     own_copy,
     varies,
-    warn_of_constant,
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
@@ -128,7 +127,6 @@ class EnsembleRegressor(PredictiveRegressor):
         if not np.isnan(constants).all():
             members = members.clipped(constants)
         self.members_ = members
-        warn_of_constant(X)
 
     @property
     def _fixes_constants(self) -> bool:

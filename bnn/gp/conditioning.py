@@ -52,16 +52,14 @@ def least_variance(n_data: int, variance: Array | float) -> Array:
     return np.asarray(EIGENVALUE_ERROR * n_data * variance)
 
 
-def resolved(
-    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, y: Array | None = None
-) -> Array:
+def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, y: Array) -> Array:
     """Add a nugget to noise that is too small for double precision.
 
     Args:
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         priors: Priors that are conditioned on the data.
         X: Training inputs, (N, n_in).
-        y: Training outputs, (N, n_out), NaN for missing outputs; None if none is missing.
+        y: Training outputs, (N, n_out), NaN for missing outputs.
 
     Returns:
         The noise, with a nugget added to the diagonal if the noise is smaller than the nugget. An
@@ -78,7 +76,7 @@ def resolved(
         small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
         nugget = np.where(small, least, 0.0)
         return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
-    missing = np.zeros((len(X), noise.shape[-1]), dtype=bool) if y is None else np.isnan(y)
+    missing = np.isnan(y)
     constant = noise.ndim == 2 and not missing.any()
     total = noise.copy() if constant else noise * np.ones((len(X), 1, 1))
     for j, absent in enumerate(missing.T):

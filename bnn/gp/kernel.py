@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import LARGEST, Array, as_array, seen_points
+from bnn._validation import LARGEST, Array, as_array, as_points
 from bnn.storage import storable
 from safe_files.text import Short
 
@@ -95,10 +95,21 @@ def differences(at: Callable[[float], Array]) -> Array:
     return (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / 12.0
 
 
-def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
-    """Return a parameter as an array of one or n_in entries; other sizes raise ValueError."""
+def seen_points(name: str, X: ArrayLike) -> Array:
+    """Return points, checked as by `as_points`, but without a copy if possible.
+
+    A search calls kernels and means thousands of times, and they do not keep the points.
+    """
+    if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray):
+        ready = X.dtype == np.float64 and X.ndim == 2 and X.size > 0
+        if ready and np.abs(X).max() <= LARGEST:  # False for NaN
+            return np.asarray(X)
+    return as_points(name, X)
+
+
+def of_each_input(name: str, value: ArrayLike, n: int) -> Array:
+    """Return a parameter as an array of one or n entries; other sizes raise ValueError."""
     values = np.asarray(value, dtype=float)
-    n = X.shape[1]
     if values.size not in (1, n):
         raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
     return values
@@ -263,8 +274,9 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
             return {}
         kinds = {}
         for field in fields(self):
-            number = isinstance(field.default, int | float) and 0.0 < field.default < np.inf
-            kind = self.quantities.get(field.name, UNLISTED if number else None)
+            entries = field.default if isinstance(field.default, tuple) else (field.default,)
+            positive = all(isinstance(v, int | float) and 0.0 < v < np.inf for v in entries)
+            kind = self.quantities.get(field.name, UNLISTED if entries and positive else None)
             if kind is not None and is_open(getattr(self, field.name)):
                 kinds[field.name] = kind
         return kinds
@@ -376,7 +388,7 @@ class Stationary(Kernel):
         self.lengthscale = comparable(self.lengthscale)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
-        scale = of_each_input("lengthscale", self.lengthscale, A)
+        scale = of_each_input("lengthscale", self.lengthscale, A.shape[1])
         # k = k0 φ(r), r = |(x - x') / L|
         r = cdist(A / scale, B / scale)
         q = np.square(np.minimum(r, FARTHEST, out=r), out=r)
@@ -419,7 +431,7 @@ class Stationary(Kernel):
             return np.asarray(self(X)) / self.variance
         if name != "lengthscale":
             return super().parameter_gradient(X, name, entry)
-        scale = of_each_input("lengthscale", self.lengthscale, X)
+        scale = of_each_input("lengthscale", self.lengthscale, X.shape[1])
         q = np.minimum(cdist(X / scale, X / scale), FARTHEST) ** 2
         # ∂q/∂L_i = -2 (x_i - x'_i)² / L_i³, and -2 q / L for a single L of all inputs
         if entry is None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_finite, seen_points
+from bnn._validation import Array, as_finite
 from bnn.gp.kernel import (
     LEAST_LENGTH,
     Gradient,
@@ -24,6 +24,7 @@ from bnn.gp.kernel import (
     comparable,
     is_open,
     of_each_input,
+    seen_points,
     set_entries,
     without_gradient,
 )
@@ -198,7 +199,7 @@ class Periodic(Stationary):
     def _evaluate(self, A: Array, B: Array) -> Array:
         # k = k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²)
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
-        sines = np.sin(angles) / of_each_input("lengthscale", self.lengthscale, A)
+        sines = np.sin(angles) / of_each_input("lengthscale", self.lengthscale, A.shape[1])
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
@@ -215,7 +216,7 @@ class Periodic(Stationary):
         values = np.asarray(self(X))
         if name == "variance":
             return values / self.variance
-        scale = of_each_input("lengthscale", self.lengthscale, X) * np.ones(X.shape[1])
+        scale = of_each_input("lengthscale", self.lengthscale, X.shape[1]) * np.ones(X.shape[1])
         away = np.pi * (X[:, None, :] - X[None, :, :]) / self.period
         if name == "period":
             # With u = π (x - x') / p, ∂/∂p (-2 sin² u_i / L_i²) = 2 u_i sin(2 u_i) / (L_i² p)
@@ -288,11 +289,11 @@ class Linear(Kernel):
             raise ValueError(f"{shown}: must be >= 0, not all 0")
 
     def _evaluate(self, A: Array, B: Array) -> Array:
-        variance = of_each_input("variance", self.variance, A)
-        of_each_input("origin", self.origin, A)
+        variance = of_each_input("variance", self.variance, A.shape[1])
+        of_each_input("origin", self.origin, A.shape[1])
         for name in ("reach", "ends"):
-            of_each_input(name, getattr(self, name), A)
-        bends = of_each_input("bends", self.bends, A)
+            of_each_input(name, getattr(self, name), A.shape[1])
+        bends = of_each_input("bends", self.bends, A.shape[1])
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         of_a, of_b = self.away(A), self.away(B)
         slopes = of_a * variance
@@ -329,11 +330,11 @@ class Linear(Kernel):
         X = seen_points("X", X)
         # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²)
         away = self.away(X)
-        variance = of_each_input("variance", self.variance, X)
+        variance = of_each_input("variance", self.variance, X.shape[1])
         values = np.sum(variance * away**2, axis=1) + self.offset
         if not np.any(self.bends):
             return np.asarray(values)
-        bends = of_each_input("bends", self.bends, X)
+        bends = of_each_input("bends", self.bends, X.shape[1])
         return np.asarray(values + sum(np.sum(bends * g**2, axis=1) for g in self.bent(away)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:

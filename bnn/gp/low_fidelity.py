@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from bnn._validation import Array, seen_points
+from bnn._validation import Array
 from bnn.gp.gradients import between_gradients, moment_gradients
-from bnn.gp.kernel import Gradient, Kernel
+from bnn.gp.kernel import Gradient, Kernel, seen_points
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
 from safe_files.text import Short

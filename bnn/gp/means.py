@@ -8,14 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import (
-    Array,
-    as_columns,
-    as_finite,
-    check_function,
-    own_copy,
-    seen_points,
-)
+from bnn._validation import Array, as_columns, as_finite, check_function, own_copy
+from bnn.gp.kernel import seen_points
 from bnn.storage import storable
 from safe_files.text import Short
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
-from bnn.gp.conditioning import JointColumns, ProcessPosterior
+from bnn.gp.conditioning import JointColumns, ProcessPosterior, resolved
 from bnn.gp.coupling import ENOUGH_DRAWS, combinations_of
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.process import GaussianProcessPrior
@@ -167,6 +167,7 @@ class MixturePosterior(Short):
     outputs before are drawn, too, see `coupling`.
 
     Attributes:
+        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         posteriors: Posteriors that are mixed: of the S components or of combinations of them.
         weights: Their weights for each output, (len(posteriors), n_out).
         shares: Posterior weights of the components of each output, (S, n_out).
@@ -185,6 +186,7 @@ class MixturePosterior(Short):
             needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
             what = f"a mixture of {size} components for {data}"
             raise ValueError(f"prior: {what}: {needed}; use fewer components or data")
+        self.noise = noise
         self.independent = is_diagonal(noise)
         self.effective = np.inf
         if not self.independent:
@@ -346,10 +348,12 @@ def mixed(posterior: Posterior) -> tuple[list[ProcessPosterior], Array]:
 
 
 def conditioned(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
-    """Return the posterior of a prior given data y (N, n_out) at X (N, n_in).
+    """Return the posterior of a prior given data y (N, n_out), NaN if missing, at X (N, n_in).
 
-    The noise is Σ_noise, (n_out, n_out), or a covariance for each datum, (N, n_out, n_out).
+    The noise is Σ_noise, (n_out, n_out), or a covariance for each datum, (N, n_out, n_out). The
+    noise of the posterior includes a nugget if double precision needs one, see `resolved`.
     """
+    noise = resolved(noise, components_of(prior), X, y)
     if isinstance(prior, MixturePrior):
         return MixturePosterior(prior, noise, X, y)
     return ProcessPosterior(prior, noise, X, y)

@@ -53,7 +53,8 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
 def check_others(kernel: sk.Kernel) -> None:
     """Check that parameters that cannot be open are not None.
 
-    These are parameters of scikit-learn kernels, and of custom kernels that are no dataclasses.
+    These are parameters of scikit-learn kernels, of custom kernels that are no dataclasses, and
+    fields without a positive default.
 
     Raises:
         ValueError: If such a parameter, or an entry of it, is None.
@@ -61,13 +62,15 @@ def check_others(kernel: sk.Kernel) -> None:
     for name, value in fields_of(kernel).items():
         if isinstance(value, sk.Kernel):
             check_others(value)
-        elif not is_dataclass(kernel) and _has_none(value):
+        elif _has_none(value) and not (isinstance(kernel, Kernel) and name in kernel.open_fields()):
             default = inspect.signature(type(kernel)).parameters[name].default
             listed = isinstance(kernel, Kernel) and name in kernel.quantities
             if default is None and not listed:
                 continue
             kind, whose = type(kernel).__name__, ""
             needed = "must have a value, because the class is no dataclass: add @dataclass"
+            if is_dataclass(kernel):
+                needed = "must have a value, because the field has no positive default"
             if not isinstance(kernel, Kernel):
                 whose = "scikit-learn's "
                 needed = "must have a value, because only kernels of bnn have open parameters"

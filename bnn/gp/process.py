@@ -22,10 +22,9 @@ from bnn._validation import (
     check_integers,
     is_row,
     own_copy,
-    seen_points,
     varies,
 )
-from bnn.gp.kernel import check_finite
+from bnn.gp.kernel import check_finite, seen_points
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.open_parameters import check_others, of_inputs, open_parameters

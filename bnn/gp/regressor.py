@@ -23,9 +23,8 @@ from bnn._validation import (
     check_kind,
     check_option,
     filled,
-    warn_of_constant,
 )
-from bnn.gp.conditioning import NuggetWarning, check_joint, resolved
+from bnn.gp.conditioning import NuggetWarning, check_joint
 from bnn.gp.evidence.heavy_tails import Tails, factors_of
 from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_prior
 from bnn.gp.evidence.prescribed import MeanForm
@@ -33,8 +32,8 @@ from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.mixture import (
     MixturePosterior,
+    Posterior,
     Prior,
-    components_of,
     conditioned,
     warn_of_few_draws,
 )
@@ -150,6 +149,9 @@ class GPRegressor(PredictiveRegressor):
     )
 
     open_prior_: GaussianProcessPrior | None
+    noise_: Covariance | StudentNoise
+    nugget_: Array
+    posterior_: Posterior
 
     def __init__(
         self,
@@ -198,6 +200,9 @@ class GPRegressor(PredictiveRegressor):
         setting = self.noise_ if keep_prior else self.noise
         if isinstance(setting, str):
             check_option("noise", setting, NOISE_KINDS)
+        if is_heavy_tailed(setting) and data_noise is not None:
+            needed = "heavy tails cannot be estimated if noise_std or sample_weight is given"
+            raise ValueError(f"noise = {setting!r:.60}: {needed}")
         known_std = data_noise is not None and data_noise.std is not None
         factors = None
         open_prior = self.open_prior_ if keep_prior else None
@@ -215,9 +220,7 @@ class GPRegressor(PredictiveRegressor):
             prior, noise, factors = model
         else:
             noise = noise_beside_prior(setting, X, y, data_noise)
-        warn_of_constant(X)
         noise = kept_noise(noise, X.shape[1], n_outputs)
-        covariances = covariances_of_data(noise, X, data_noise)
         if isinstance(noise, StudentNoise):
             if keep_prior:
                 factors = self._factors_of_last_fit(X, y)
@@ -226,11 +229,15 @@ class GPRegressor(PredictiveRegressor):
                 df, factors = factors_of(prior, noise, X, y, title=title, fixed=factors)
                 noise = replace(noise, df=df)
         else:
-            warn_of_excess(covariances, y, stacklevel=5)
-        factors = np.ones(len(X)) if factors is None else factors
-        self.data_noise_ = data_noise
+            warn_of_excess(covariances_of_data(noise, X, data_noise), y, stacklevel=5)
+        self.prior_ = prior
         self.open_prior_ = open_prior
-        self._condition(prior, noise, covariances, factors, X, y)
+        self.noise_ = noise
+        self.factors_ = np.ones(len(X)) if factors is None else factors
+        self.data_noise_ = data_noise
+        self.X_ = X
+        self.y_ = y
+        self._condition()
         if isinstance(self.posterior_, MixturePosterior):
             warn_of_few_draws(self.posterior_, stacklevel=4)
         # The user cannot change noise that `fit` has chosen.
@@ -272,35 +279,18 @@ class GPRegressor(PredictiveRegressor):
         factors = {row.tobytes(): factor for row, factor in last}
         return np.array([factors.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
 
-    def _condition(
-        self,
-        prior: Prior,
-        noise: Covariance | StudentNoise,
-        covariances: Array,
-        factors: Array,
-        X: Array,
-        y: Array,
-    ) -> None:
-        """Condition the prior on the data.
-
-        `covariances` are those of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
-        StudentNoise they are scaled by `factors`, the E λ_i.
-        """
+    def _condition(self) -> None:
+        """Condition the prior on the data, and set the nugget."""
+        covariances = covariances_of_data(self.noise_, self.X_, self.data_noise_)
         self._beyond = 0.0
-        if isinstance(noise, StudentNoise):
+        if isinstance(self.noise_, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
-            covariances = given_factors(noise, covariances, factors)
+            covariances = given_factors(self.noise_, covariances, self.factors_)
             # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
-            self._beyond = Tails(noise.degrees, factors).bound(y.shape[1])
-        resolvable = resolved(covariances, components_of(prior), X, y)
-        added = np.einsum("...jj->...j", resolvable - covariances)
-        self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
-        self.prior_ = prior
-        self.noise_ = noise
-        self.factors_ = factors
-        self.X_ = X
-        self.y_ = y
-        self.posterior_ = conditioned(prior, resolvable, X, y)
+            self._beyond = Tails(self.noise_.degrees, self.factors_).bound(self.y_.shape[1])
+        self.posterior_ = conditioned(self.prior_, covariances, self.X_, self.y_)
+        added = np.einsum("...jj->...j", self.posterior_.noise - covariances)
+        self.nugget_ = np.sqrt(added.reshape(-1, self.y_.shape[1]).max(axis=0))
 
     def check_restored(self) -> None:
         """Check the restored attributes, then condition the prior on the data.
@@ -326,13 +316,16 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
         for i in np.flatnonzero(factors <= 0.0)[:1]:
             raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
-        noise = kept_noise(self.noise_, X.shape[1], y.shape[1])
         data_noise = self.data_noise_
         if data_noise is not None:
             check_kind("data_noise_", data_noise, DataNoise)
             data_noise = DataNoise.checked(data_noise.std, data_noise.weights, y.shape)
-        covariances = covariances_of_data(noise, X, data_noise)
-        self._condition(self.prior_, noise, covariances, factors, X, y)
+        self.noise_ = kept_noise(self.noise_, X.shape[1], y.shape[1])
+        self.factors_ = factors
+        self.data_noise_ = data_noise
+        self.X_ = X
+        self.y_ = y
+        self._condition()
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_finite, check_kind, seen_points
-from bnn.gp.kernel import Gradient, Kernel
+from bnn._validation import Array, as_finite, check_kind
+from bnn.gp.kernel import Gradient, Kernel, seen_points
 from bnn.gp.kernels import kernel_gradient
 
 STRAIGHT = 1e-4  # replaces smaller warps; w then differs from u by at most 1.3e-5

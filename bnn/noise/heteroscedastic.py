@@ -23,7 +23,6 @@ from bnn._validation import (
     check_integers,
     check_positive,
     own_copy,
-    seen_points,
     varies,
 )
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
@@ -139,7 +138,7 @@ class HeteroscedasticNoise(Short):
             ValueError: If X has a wrong number of inputs.
         """
         grows = self._logs(X) <= LARGEST_LOG
-        X = seen_points("X", X)
+        X = as_points("X", X)
         n_in = self.n_inputs
         slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
         for row, i in zip(self.coefficients[1 + n_in :], self.squares, strict=True):
@@ -151,7 +150,7 @@ class HeteroscedasticNoise(Short):
 
     def _logs(self, X: ArrayLike) -> Array:
         """Return log σ(x) at the points X (n, n_in), as (n, n_out)."""
-        X = seen_points("X", X)
+        X = as_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
         limits = self.limits

@@ -33,7 +33,6 @@ Covariance: TypeAlias = Array | HeteroscedasticNoise
 # A warning is given if pure noise would scatter as little as the data with less than this
 # probability. Noise on a function that varies scatters as little even more rarely.
 _CHANCE = 1e-3
-TAILS_ALONE = "heavy tails cannot be estimated if noise_std or sample_weight is given"
 LEAST_NOISE = 1.0 / LARGEST  # least standard deviation or weight
 
 

@@ -103,7 +103,7 @@ class Peer:
 
 
 PEERS = (
-    Peer("ours", "Default", ESTIMATED, public=True, version=3),
+    Peer("ours", "Default", ESTIMATED, public=True, version=4),
     Peer("ours", "ExactConstant", ONE, public=True, version=2),
     Peer("ours", "ExactByInput", BY_INPUT, public=True, version=2),
     Peer("ours", "FunctionAnchored", ESTIMATED, public=True, splits=8, version=4),

@@ -138,3 +138,10 @@ def test_draws_of_the_posterior_are_curves(components):
     mean, std = model.predict(X_TEST, return_std=True)
     np.testing.assert_allclose(curves.mean(axis=0), mean, atol=0.06 * std.max())
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
+
+
+def test_a_constant_input_is_warned_of_once_in_the_line_of_the_caller(components):
+    constant = np.column_stack([X[:, 0], np.ones(len(X))])
+    with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant") as warned:
+        PCARegressor(GPRegressor(PRIOR, noise=NOISE), components).fit(constant, NOISY)
+    assert [warning.filename for warning in warned] == [__file__]

@@ -1,6 +1,7 @@
 """Categories as columns of zeros and ones, and as a kernel."""
 
 import numpy as np
+import pytest
 
 import bnn
 from studies.categories import __main__ as categories
@@ -14,3 +15,17 @@ def test_columns_with_one_length_scale_are_compound_symmetry():
     expected = bnn.RBF(2.0, (0.3, 0.5, np.inf, np.inf)) * kernel
     np.testing.assert_allclose(columns(categories.shown(X, [3, 4])), expected(X), rtol=1e-12)
     np.testing.assert_array_equal(np.diag(kernel(X)), kernel.diag(X))
+
+
+@pytest.mark.parametrize("lengths", [(None,), (None, None), (None, 0.5)])
+def test_each_category_of_the_kernel_gets_its_length(lengths):
+    rng = np.random.default_rng(0)
+    Z = rng.integers(0, 3, (24, len(lengths)))
+    y = (Z == 1) @ np.linspace(1.0, 2.0, len(lengths))
+    prior = bnn.GaussianProcessPrior(y.mean(), categories.CompoundSymmetry(lengths))
+    model = bnn.GPRegressor(prior, noise=0.1).fit(Z, y)
+    for component in model.prior_.components:
+        pairs = list(zip(component.kernels[0].lengths, lengths, strict=True))
+        assert all(value == length for value, length in pairs if length)
+        assert all(value > 0.0 for value, _ in pairs)
+    assert np.abs(model.predict(Z) - y).max() < 0.2

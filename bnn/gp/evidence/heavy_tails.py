@@ -16,10 +16,9 @@ from scipy.special import gammaln
 from tqdm import tqdm
 
 from bnn._validation import Array
-from bnn.gp.conditioning import resolved
 from bnn.gp.evidence.families import LIMITS, FamilyDensity, NoiseForm
 from bnn.gp.evidence.laplace import THINNED, Draw, FamilyFit, most_probable, some_rows
-from bnn.gp.mixture import TINY, Posterior, Prior, components_of, conditioned
+from bnn.gp.mixture import TINY, Posterior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from safe_files.progress import progress_bar, titled
@@ -237,10 +236,9 @@ class _HeavyTailedData:
         return float(np.sum(evidences)) + tails.bound(self._y.shape[1])
 
     def _posterior(self, prior: Prior, tails: Tails) -> Posterior:
-        """Return the posterior of a prior given data, with a nugget if the noise needs one."""
+        """Return the posterior of a prior given data."""
         noise = self._covariances * tails.scale[:, None, None]
-        resolvable = resolved(noise, components_of(prior), self._X, self._y)
-        return conditioned(prior, resolvable, self._X, self._y)
+        return conditioned(prior, noise, self._X, self._y)
 
 
 def student_noise(

@@ -14,7 +14,7 @@ input-dependent noise, and the number of components.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ from bnn.gp.evidence.unscaled import (
 from bnn.gp.hyperparameters import AROUND, components_for, most_components, threads_for
 from bnn.gp.kernels import RBF
 from bnn.gp.means import ModelMean
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior
+from bnn.gp.mixture import MixturePrior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import (
     HeteroscedasticNoise,
@@ -53,7 +53,6 @@ from bnn.noise import (
     checked_tails,
 )
 from bnn.noise.models import (
-    TAILS_ALONE,
     DataNoise,
     covariances_of_data,
     is_heavy_tailed,
@@ -123,13 +122,14 @@ def estimated_model(
     """
     check_option("estimate", estimate, ("average", "map"))
     check_count("restarts", restarts, 0, MOST_RESTARTS)
+    n_in = X.shape[1]
     outputs = np.flatnonzero(varies(filled(y)))
     away = y if prior is None else beside_mean(prior, X, y)
     if prior is not None or (form is not None and form.model is not None):
         outputs = np.arange(y.shape[1])  # y minus the mean varies, or is refused
-    kind, prescribed = _kind_or_noise(noise, X, y, data_noise, len(outputs))
+    kind, prescribed = _kind_or_noise(noise, n_in, y, data_noise, len(outputs))
     if not len(outputs):
-        joint = prior_with_constants(None, outputs, X, y, constant_deviation)
+        joint = prior_with_constants(None, outputs, n_in, y, constant_deviation)
         rounding = noise_with_constants(None, outputs, y)
         return Model(joint, rounding if prescribed is None else prescribed, None)
     variances = None
@@ -149,73 +149,130 @@ def estimated_model(
         if prior is not None and search.data.covariance is not None:
             logs = search.weights @ np.array([eta[d.open] for d, eta in search.draws])
             warn_of_far(search.data.covariance, logs, stacklevel=5)
-    components = components_of_prior(searches, X.shape[1], prior)
+    components = components_of_prior(searches, n_in, prior)
     joint_noise = noise_of(searches, kind) if prescribed is None else prescribed
     if estimate == "map":
         return Model(components[0], joint_noise, None)
     if data_noise is not None and data_noise.std is not None:
         data_noise = replace(data_noise, std=data_noise.std[:, outputs])
-    columns = y[:, outputs]
+    searched = _SearchedOutputs(searches, X, y[:, outputs], data_noise)
     correlated = kind == "heteroscedastic" and len(outputs) > 1
-    mixture, joint_noise, factors = _averaged(
-        searches, components, joint_noise, correlated, variances, X, columns, data_noise
+    mixture, joint_noise, factors = searched.averaged(
+        components, joint_noise, correlated, variances
     )
     if prescribed is not None:
         factors = None  # they come from one fit, so `factors_of` finds those of all components
     if len(outputs) < y.shape[1]:
-        mixture = prior_with_constants(mixture, outputs, X, y, constant_deviation)
+        mixture = prior_with_constants(mixture, outputs, n_in, y, constant_deviation)
         if prescribed is None:
             joint_noise = noise_with_constants(joint_noise, outputs, y)
     return Model(mixture, joint_noise, factors)
 
 
-def _averaged(
-    searches: Sequence[OutputSearch],
-    components: Sequence[GaussianProcessPrior],
-    noise: Any,
-    correlated: bool,
-    variances: Array | None,
-    X: Array,
-    y: Array,
-    data_noise: DataNoise | None,
-) -> tuple[MixturePrior, Any, Array | None]:
-    """Return mixture, noise and precision factors of the outputs that were searched.
+@dataclass
+class _SearchedOutputs:
+    """All data of the outputs that were searched, perhaps with only some of the rows.
 
-    `variances` are those of known noise at the data, (N, n_out), or None.
+    Attributes:
+        searches: The search for each output.
+        X: (N, n_in).
+        y: (N, n_out), NaN for missing outputs.
+        data_noise: What is known of the noise of each datum.
     """
-    weights = [prior_weights(search.weights, search.evidences) for search in searches]
-    mixture = MixturePrior(components, np.column_stack(weights))
-    if correlated and (data_noise is None or data_noise.std is None):
-        correlation = _noise_correlation(searches, mixture, noise, X, y, data_noise)
-        noise = replace(noise, correlation=correlation)
-    tails = searches[0].noise.tails
-    if not all(search.data.complete for search in searches):
-        if variances is None:
-            variances = _variances(noise, X, y.shape[1], data_noise)
-        if tails is not None:
-            tails = _tails_of_all_rows(searches, mixture, noise, X, y)
-            variances = variances * tails.scale[:, None]
-        mixture = _given_all_rows(searches, mixture, variances, X, y)
-    return mixture, noise, None if tails is None else tails.factors
+
+    searches: Sequence[OutputSearch]
+    X: Array
+    y: Array
+    data_noise: DataNoise | None
+
+    def averaged(
+        self,
+        components: Sequence[GaussianProcessPrior],
+        noise: Any,
+        correlated: bool,
+        variances: Array | None,
+    ) -> tuple[MixturePrior, Any, Array | None]:
+        """Return mixture, noise and precision factors.
+
+        `variances` are those of known noise at the data, (N, n_out), or None.
+        """
+        weights = [prior_weights(search.weights, search.evidences) for search in self.searches]
+        mixture = MixturePrior(components, np.column_stack(weights))
+        if correlated and (self.data_noise is None or self.data_noise.std is None):
+            noise = replace(noise, correlation=self._noise_correlation(mixture, noise))
+        tails = self.searches[0].noise.tails
+        if not all(search.data.complete for search in self.searches):
+            if variances is None:
+                variances = _variances(noise, self.X, self.y.shape[1], self.data_noise)
+            if tails is not None:
+                tails = self._tails_of_all_rows(mixture, noise, tails)
+                variances = variances * tails.scale[:, None]
+            mixture = self._given_all_rows(mixture, variances)
+        return mixture, noise, None if tails is None else tails.factors
+
+    def _noise_correlation(self, prior: MixturePrior, noise: HeteroscedasticNoise) -> Array:
+        """Return the correlation matrix of the noise, (n_out, n_out), given its deviations.
+
+        It is computed from the expected scatter of (y - f) / σ in the searched rows without missing
+        outputs. As many uncorrelated observations are added as there are outputs that vary.
+        """
+        rows = np.unique(np.concatenate([search.data.rows for search in self.searches]))
+        rows = rows[some_rows(len(rows), SEARCHED, self.searches[0].data.seed)]
+        X, y = self.X[rows], self.y[rows]
+        data_noise = None if self.data_noise is None else self.data_noise.rows(rows)
+        covariances = covariances_of_data(noise, X, data_noise)
+        posterior = conditioned(prior, covariances, X, y)
+        complete = ~np.isnan(y).any(axis=1)
+        if not complete.any():
+            return np.eye(y.shape[1])
+        deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
+        mean, spread = posterior.moments(X[complete])
+        away = (y[complete] - mean) / deviations
+        # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+        spread = spread / deviations[:, :, None] / deviations[:, None, :]
+        without = y.shape[1] * np.eye(y.shape[1])
+        scatter = away.T @ away + spread.sum(axis=0) + without
+        scale = np.sqrt(np.diag(scatter))
+        return np.asarray(scatter / np.outer(scale, scale))
+
+    def _tails_of_all_rows(self, prior: MixturePrior, noise: StudentNoise, tails: Tails) -> Tails:
+        """Return the precision factors of all rows; those of the searched rows are kept."""
+        fixed = np.full(len(self.X), np.nan)
+        fixed[self.searches[0].data.rows] = tails.factors
+        sizes = self.X.shape[1], self.y.shape[1]
+        heavy = checked_tails(replace(noise, df=tails.freedom), *sizes)
+        assert isinstance(heavy, StudentNoise)
+        return factors_of(prior, heavy, self.X, self.y, TAIL_STEPS, fixed=fixed)
+
+    def _given_all_rows(self, prior: MixturePrior, variances: Array) -> MixturePrior:
+        """Return a prior that was estimated from some rows, with weights given all rows.
+
+        `variances` are those of the noise at all data, (N, n_out).
+        """
+        noise = variances[:, :, None] * np.eye(self.y.shape[1])
+        noise = resolved(noise, prior.components, self.X, self.y)
+        posteriors = (ProcessPosterior(c, noise, self.X, self.y) for c in prior.components)
+        of_all = np.array([posterior.log_evidences for posterior in posteriors])
+        weights = []
+        for search, evidences in zip(self.searches, of_all.T, strict=True):
+            gains = evidences - search.evidences
+            weights.append(prior_weights(updated(search.weights, gains), evidences))
+        return replace(prior, weights=np.column_stack(weights))
 
 
 def _kind_or_noise(
     noise: Noise | StudentNoise | str | None,
-    X: Array,
+    n_in: int,
     y: Array,
     data_noise: DataNoise | None,
     n_searched: int,
 ) -> tuple[str | None, Noise | StudentNoise | None]:
     """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
-    n_in = X.shape[1]
     n_out = y.shape[1]
-    heavy = is_heavy_tailed(noise)
-    missing = bool(np.isnan(y).any())
-    if heavy and (missing or (isinstance(noise, StudentNoise) and n_searched < n_out)):
+    constant = isinstance(noise, StudentNoise) and n_searched < n_out
+    if is_heavy_tailed(noise) and (constant or np.isnan(y).any()):
         needed = "heavy tails need outputs that vary, and a y without missing outputs"
         raise ValueError(f"noise = {noise!r:.60}: {needed}")
-    if heavy and data_noise is not None:
-        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
         check_option("noise", noise, ("gaussian", *NOISE_KINDS))
         return noise, None
@@ -313,82 +370,13 @@ def _average_tails(searches: Sequence[OutputSearch]) -> None:
         search.noise = noises[i]
 
 
-def _noise_correlation(
-    searches: Sequence[OutputSearch],
-    prior: MixturePrior,
-    noise: HeteroscedasticNoise,
-    X: Array,
-    y: Array,
-    data_noise: DataNoise | None,
-) -> Array:
-    """Return the correlation matrix of the noise, (n_out, n_out), given its standard deviations.
-
-    It is computed from the expected scatter of (y - f) / σ in the searched rows without missing
-    outputs. As many uncorrelated observations are added as there are outputs that vary.
-    """
-    rows = np.unique(np.concatenate([search.data.rows for search in searches]))
-    rows = rows[some_rows(len(rows), SEARCHED, searches[0].data.seed)]
-    X, y = X[rows], y[rows]
-    data_noise = None if data_noise is None else data_noise.rows(rows)
-    covariances = covariances_of_data(noise, X, data_noise)
-    posterior = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
-    complete = ~np.isnan(y).any(axis=1)
-    if not complete.any():
-        return np.eye(y.shape[1])
-    deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
-    mean, spread = posterior.moments(X[complete])
-    away = (y[complete] - mean) / deviations
-    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
-    spread = spread / deviations[:, :, None] / deviations[:, None, :]
-    without = y.shape[1] * np.eye(y.shape[1])
-    scatter = away.T @ away + spread.sum(axis=0) + without
-    scale = np.sqrt(np.diag(scatter))
-    return np.asarray(scatter / np.outer(scale, scale))
-
-
-def _tails_of_all_rows(
-    searches: Sequence[OutputSearch],
-    prior: MixturePrior,
-    noise: StudentNoise,
-    X: Array,
-    y: Array,
-) -> Tails:
-    """Return the precision factors of all rows, keeping those of the rows that were searched."""
-    data, tails = searches[0].data, searches[0].noise.tails
-    assert tails is not None
-    fixed = np.full(len(X), np.nan)
-    fixed[data.rows] = tails.factors
-    heavy = checked_tails(replace(noise, df=tails.freedom), X.shape[1], y.shape[1])
-    assert isinstance(heavy, StudentNoise)
-    return factors_of(prior, heavy, X, y, TAIL_STEPS, fixed=fixed)
-
-
-def _given_all_rows(
-    searches: Sequence[OutputSearch], prior: MixturePrior, variances: Array, X: Array, y: Array
-) -> MixturePrior:
-    """Return a prior that was estimated from some rows, with weights given all rows.
-
-    `variances` are those of the noise at all data, (N, n_out).
-    """
-    noise = resolved(variances[:, :, None] * np.eye(y.shape[1]), prior.components, X, y)
-    of_all = np.array([ProcessPosterior(c, noise, X, y).log_evidences for c in prior.components])
-    weights = []
-    for search, evidences in zip(searches, of_all.T, strict=True):
-        gains = evidences - search.evidences
-        weights.append(prior_weights(updated(search.weights, gains), evidences))
-    return replace(prior, weights=np.column_stack(weights))
-
-
 def noise_beside_prior(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array, data_noise: DataNoise | None
 ) -> Any:
     """Return the given noise, or estimate noise of the given kind, for a given prior."""
-    heavy = is_heavy_tailed(noise)
-    if heavy and data_noise is not None:
-        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, StudentNoise):
         return noise
-    if heavy:
+    if is_heavy_tailed(noise):
         return StudentNoise(likely_noise("constant", X, y))
     if is_whole(data_noise, noise, y.shape[1]):
         return np.zeros((y.shape[1], y.shape[1]))

@@ -103,12 +103,41 @@ class OutputSearch:
             self.noise = OutputNoise(0.0, np.zeros(self._basis.shape[1]), self._noise_variances)
             return
         both = _likely(self.fits + self._with_small_noise())
-        self.best, self.noise = _gaussian_noise(both, self._basis, self._kind, self.data.seed)
+        self._average_gaussian_noise(both)
         self.fits = _one_of_each_family(both)
         if self._kind in (None, "gaussian") and self._may_lack_noise(both):
             level = _likeliest_level(both)
             variances = self.data.relative * np.exp(2.0 * level)
             self.noise = OutputNoise(level, np.zeros(self._basis.shape[1]), variances)
+
+    def _average_gaussian_noise(self, fits: list[FamilyFit]) -> None:
+        """Take the more probable fit, and average over constant and input-dependent noise.
+
+        Constant noise is averaged over all fits, some of which are under small noise.
+        Input-dependent noise is averaged only over draws of the best of these fits. The kind
+        "constant" leaves it out, "heteroscedastic" always keeps it.
+        """
+        best = max(fits, key=_log_evidence)
+        noise = best.density.noise_form
+        variances, _ = _average_noise(fits)
+        slopes = np.zeros(self._basis.shape[1])
+        sloped = best
+        share = 0.0
+        if self._kind != "constant":
+            form = replace(noise, basis=self._basis)
+            sloped = best.refitted(best.density.with_noise(form), self.data.seed)
+            # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
+            share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
+        if share > LEAST_SLOPED or self._kind == "heteroscedastic":
+            # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
+            sloped_variances, sloped_slopes = _average_noise([sloped])
+            variances = share * sloped_variances + (1.0 - share) * variances
+            slopes = share * sloped_slopes
+        # log σ_i = level + β·b_i, where b_i have a mean of zero
+        level = 0.5 * float(np.log(variances).mean())
+        total = noise.relative * np.exp(2.0 * (level + self._basis @ slopes)) + noise.fixed
+        self.best = sloped if share > 0.5 else best
+        self.noise = OutputNoise(level, slopes, total)
 
     def _fit_families(self, step: Callable[[], object]) -> list[FamilyFit]:
         """Fit each family, under known variances of the noise or constant noise."""
@@ -262,36 +291,6 @@ def _one_of_each_family(fits: list[FamilyFit]) -> list[FamilyFit]:
     """Return the more probable fit of each family, of those under usual and under small noise."""
     likelier = {fit.density.family: fit for fit in sorted(fits, key=_log_evidence)}
     return [fit for fit in fits if likelier[fit.density.family] is fit]
-
-
-def _gaussian_noise(
-    families: list[FamilyFit], basis: Array, kind: str | None, seed: int | None
-) -> tuple[FamilyFit, OutputNoise]:
-    """Return the more probable fit and the noise, averaged over constant and input-dependent noise.
-
-    Constant noise is averaged over all families, some also under small noise. Input-dependent noise
-    is averaged only over draws of the best of these fits. The kind "constant" leaves it out,
-    "heteroscedastic" always keeps it.
-    """
-    best = max(families, key=_log_evidence)
-    noise = best.density.noise_form
-    variances, _ = _average_noise(families)
-    slopes = np.zeros(basis.shape[1])
-    sloped = best
-    share = 0.0
-    if kind != "constant":
-        sloped = best.refitted(best.density.with_noise(replace(noise, basis=basis)), seed)
-        # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
-        share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
-    if share > LEAST_SLOPED or kind == "heteroscedastic":
-        # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
-        sloped_variances, sloped_slopes = _average_noise([sloped])
-        variances = share * sloped_variances + (1.0 - share) * variances
-        slopes = share * sloped_slopes
-    # log σ_i = level + β·b_i, where b_i have a mean of zero
-    level = 0.5 * float(np.log(variances).mean())
-    total = noise.relative * np.exp(2.0 * (level + basis @ slopes)) + noise.fixed
-    return sloped if share > 0.5 else best, OutputNoise(level, slopes, total)
 
 
 def _average_noise(fits: list[FamilyFit]) -> tuple[Array, Array]:

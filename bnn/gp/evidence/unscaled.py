@@ -16,7 +16,7 @@ from bnn.gp.evidence.prescribed import PrescribedCovariance
 from bnn.gp.evidence.search import OutputSearch
 from bnn.gp.kernels import RBF, Linear
 from bnn.gp.low_fidelity import MultipleMean, ProcessModel
-from bnn.gp.means import LinearMean, ModelMean
+from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
@@ -35,25 +35,16 @@ def components_of_prior(
     if prior is not None:
         kernels = [of_outputs if n_out > 1 else of_outputs[0] for of_outputs in components]
         return [replace(prior, kernel=kernel) for kernel in kernels]
-    means: Sequence[Any] = [_mean(searches, n_in)] * len(components)
-    if isinstance(means[0], ProcessModel):
+    # The known mean of all outputs: a low-fidelity model, or constants
+    first = searches[0].data.mean
+    mean = first if isinstance(first, ModelMean) else [search.data.mean for search in searches]
+    means: Sequence[Any] = [mean] * len(components)
+    if isinstance(mean, ProcessModel):
         factors = [[_prescribed(d).factor(eta[d.open]) for d, eta in s.draws] for s in searches]
-        means = [MultipleMean(means[0], row) for row in zip(*factors, strict=True)]
+        means = [MultipleMean(mean, row) for row in zip(*factors, strict=True)]
     features = _features(searches, n_in)
     pairs = zip(means, components, strict=True)
-    return [
-        GaussianProcessPrior(mean, list(of_outputs), n_out, features) for mean, of_outputs in pairs
-    ]
-
-
-def _mean(searches: Sequence[OutputSearch], n_in: int) -> Any:
-    """Return the known mean of all outputs: a low-fidelity model, or constants."""
-    means = [search.data.mean for search in searches]
-    if isinstance(means[0], ModelMean):
-        return means[0]
-    if searches[0].data.mean_given and not np.any(means):
-        return 0.0
-    return LinearMean(np.zeros((len(means), n_in)), means)
+    return [GaussianProcessPrior(m, list(kernels), n_out, features) for m, kernels in pairs]
 
 
 def _features(searches: Sequence[OutputSearch], n_in: int) -> Any:
@@ -136,25 +127,22 @@ def _bounds(limits: Array) -> tuple[Array, Array]:
 
 
 def prior_with_constants(
-    prior: MixturePrior | None, outputs: Ints, X: Array, y: Array, deviation: float | None
+    prior: MixturePrior | None, outputs: Ints, n_in: int, y: Array, deviation: float | None
 ) -> MixturePrior:
     """Return a prior of all outputs; one that does not vary is an unknown constant.
 
     The prior given is that of the outputs that vary, None if none does. A constant is near its
     value, with this standard deviation relative to it, or the rounding error for None.
     """
-    n_in = X.shape[1]
     n_out = y.shape[1]
     relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
     spreads = np.maximum(relative * rounding_of(y), LEAST_NOISE)
     values = filled(y)[0].copy()
-    slopes = np.zeros((n_out, n_in))
     components = [None] if prior is None else prior.components
     weights = np.full((len(components), n_out), 1.0 / len(components))
     if prior is not None:
         weights[:, outputs] = prior.shares
-        slopes[outputs], values[outputs] = prior.components[0].linear_mean(n_in)
-    mean = LinearMean(slopes, values)
+        values[outputs] = prior.components[0].mean
     priors = []
     for component in components:
         # A constant has infinite length scales.
@@ -164,7 +152,7 @@ def prior_with_constants(
             for i, j in enumerate(outputs.tolist()):
                 kernels[j] = component.kernels[i]
                 features[j] = component.active_dims_of(i, n_in)
-        priors.append(GaussianProcessPrior(mean, kernels, n_out, features))
+        priors.append(GaussianProcessPrior(values.tolist(), kernels, n_out, features))
     return MixturePrior(priors, weights)
 
 

@@ -120,17 +120,18 @@ def test_a_nugget_where_the_noise_is_too_small():
     """For each output and datum alone, or for all outputs if they are correlated."""
     prior = GaussianProcessPrior(0.0, [RBF(1.0), RBF(1e6)], 2)
     X = np.linspace(0.0, 1.0, 10)[:, None]
+    data = [prior], X, np.zeros((10, 2))
     least = 40.0 * np.finfo(float).eps * np.array([1.0, 1e6])
     enough = np.diag([1e-4, 1.0])
-    np.testing.assert_array_equal(resolved(enough, [prior], X), enough)
+    np.testing.assert_array_equal(resolved(enough, *data), enough)
     small = np.diag([1e-18, 1.0])
-    np.testing.assert_allclose(resolved(small, [prior], X), small + np.diag([least[0], 0.0]))
+    np.testing.assert_allclose(resolved(small, *data), small + np.diag([least[0], 0.0]))
     both = np.stack([enough] + [small] * 9)
-    added = resolved(both, [prior], X) - both
+    added = resolved(both, *data) - both
     np.testing.assert_array_equal(added[0], 0.0)
     np.testing.assert_allclose(added[1:], np.tile(np.diag([least[0], 0.0]), (9, 1, 1)))
     alike = np.array([[1.0, 1.0 - 1e-14], [1.0 - 1e-14, 1.0]])
-    np.testing.assert_allclose(resolved(alike, [prior], X), alike + np.diag(least))
+    np.testing.assert_allclose(resolved(alike, *data), alike + np.diag(least))
 
 
 def test_zero_is_the_rounding_of_the_outputs():

@@ -1,5 +1,6 @@
 """Gaussian process priors have the moments that they claim."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -170,6 +171,20 @@ class Plain(bnn.Kernel):
         return np.full(len(X), self.variance)
 
 
+@dataclass(repr=False)
+class Signed(bnn.Kernel):
+    """A kernel whose fields have no positive defaults, and therefore cannot be open."""
+
+    sizes: tuple = (1.0, -1.0)
+    shift: float = 0.0
+
+    def _evaluate(self, A, B):
+        return np.prod(self.sizes) ** 2 + (A + self.shift) @ (B + self.shift).T
+
+    def diag(self, X):
+        return np.diag(self(X))
+
+
 NONE_OF_OTHERS = {
     "length_scale = None of scikit-learn's RBF": sk.RBF(None),
     "nu = None of scikit-learn's Matern": sk.Matern(0.5, nu=None),
@@ -178,11 +193,13 @@ NONE_OF_OTHERS = {
     "exponent = None of": sk.Exponentiation(sk.RBF(), None),
     "variance = None of Plain": Plain(None, 1.0),
     "scale = None of Plain": RBF() + Plain(),
+    r"sizes = \(None, 1.0\) of Signed": RBF() * Signed((None, 1.0)),
+    "shift = None of Signed": Signed(shift=None),
 }
 
 
 @pytest.mark.parametrize("message", NONE_OF_OTHERS)
-def test_parameters_of_scikit_learn_kernels_and_plain_classes_cannot_be_open(message):
+def test_parameters_of_scikit_learn_kernels_and_fields_without_default_cannot_be_open(message):
     for kernel in (NONE_OF_OTHERS[message], [RBF(), NONE_OF_OTHERS[message]]):
         with pytest.raises(ValueError, match=f"kernel: {message}.*: must have a value"):
             GaussianProcessPrior(kernel=kernel)

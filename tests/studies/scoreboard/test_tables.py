@@ -124,9 +124,8 @@ def test_sentences_of_the_guides_quote_the_committed_results():
         quoted("docs/which_estimator.md", "Use a low-fidelity model", f"{more:.0f}")
     gap, standard = (board.values(f"energy/{kind}", default) for kind in ("gap", "standard"))
     covered = board.values("energy/gap", default, "coverage")
-    assert f"{covered[0]:.2f}" == f"{covered[1]:.2f}"
     numbers = [min(gap.values()), min(standard.values())]
-    numbers += [covered[0], board.values("airfoil/holdout", default)[0]]
+    numbers += [min(covered.values()), board.values("airfoil/holdout", default)[0]]
     texts = [tables.digits(number, 2) for number in numbers]
     texts.append(f"{board.values('airfoil/holdout', default, 'rmse')[0]:.3f}")
     for name in ("concrete", "yacht"):
@@ -147,7 +146,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     public = [name for name in board.problems if not is_composite(name)]
     gaps = [gap for name in public if (gap := board.gap(name, function))]
     assert [gap.mean < 0 for gap in gaps] == [True] * 9  # "lower on all nine"
-    assert [gap.word for gap in gaps].count("less") == 7
+    assert [gap.word for gap in gaps].count("less") == 5
 
 
 def test_how_much_of_the_lead_equal_noise_models_leave():
