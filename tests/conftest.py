@@ -59,6 +59,28 @@ def one_family(few_draws, monkeypatch):  # noqa: ARG001
     )
 
 
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Simulates the samples of a dataset in this process: a worker imports dolfinx for seconds."""
+    monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)
+
+
+class Drawn:
+    """A picture of an RVE that is drawn in no time."""
+
+    def __init__(self, _, heading):
+        self.heading = heading.encode()
+
+    def savefig(self, file, **_):
+        file.write(b"\x89PNG Software Matplotlib " + self.heading)
+
+
+@pytest.fixture
+def brief_picture(monkeypatch):
+    """Draws no picture of an RVE, which takes longer than to solve a small one."""
+    monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
+
+
 @pytest.fixture(scope="session")
 def study():
     """A short study of all four weight priors, run once: few networks, fitted briefly."""

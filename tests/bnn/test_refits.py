@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import bnn
 from tests.bnn.small import small, small_of_paths
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("one_family")
 PACKAGE = str(Path(bnn.__file__).parent)
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.uniform(-1.0, 1.0, (8, 2)), columns=["a", "b"])
@@ -24,7 +24,7 @@ PROCESS = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.7), 2)
 MODELS = {
     "Gaussian process": bnn.GPRegressor(PROCESS, noise=0.1),
     "Gaussian process, open kernel": bnn.GPRegressor(
-        bnn.GaussianProcessPrior(0.0, bnn.RBF(None, 0.7), 2), noise=0.1
+        bnn.GaussianProcessPrior(0.0, [bnn.RBF(None, 0.7), bnn.RBF(1.0, 0.7)]), noise=0.1
     ),
     "vanilla": small(bnn.VanillaEnsemble),
     "anchored": small(bnn.AnchoredEnsemble, PROCESS),

@@ -40,6 +40,7 @@ def test_estimator_check(estimator, check):
     check(estimator)
 
 
+@pytest.mark.usefixtures("one_family")
 def test_moments_of_logarithms_in_the_units_of_y():
     """The lines of the guide, against draws of the logarithm."""
     guide = Path(bnn.__file__).parents[1] / "docs" / "bnn.md"

@@ -36,9 +36,8 @@ def test_the_schema_has_the_inputs_and_allows_the_hardening_exponents_of_all_law
 
 
 @pytest.fixture
-def further(monkeypatch):
+def further(in_this_process, monkeypatch):  # noqa: ARG001
     """The schema with one output more, in the processes of the workers too."""
-    monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)
     monkeypatch.setattr(schema, "OUTPUTS", (*schema.OUTPUTS, FURTHER))
 
 

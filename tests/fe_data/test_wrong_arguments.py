@@ -1,6 +1,7 @@
 """Calls with one wrong argument work, or say in ValueError or TypeError which argument it is."""
 
 import copy
+import functools
 import itertools
 from pathlib import Path
 
@@ -44,10 +45,15 @@ GLASS = fe_data.named_phases("glass_epoxy")
 CARBON = fe_data.named_phases("carbon_epoxy").fibres.elasticity
 PATHS = fe_data.load_paths("repeated_random")
 SHIPPED_CURVES = fe_data.load_curves(VALUES["path"])
-POINT = fe_data.MaterialPoint(INPUTS, SETTINGS, seed=0)
 CURVES = fe_data.Curves(SHIPPED_CURVES.histories[:3], np.ones((3, 50)), np.arange(3))
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n"
 ROW = [*vars(INPUTS).values()]
+
+
+@functools.cache
+def point():
+    """A point in its initial state; numba compiles for seconds when the first is made."""
+    return fe_data.MaterialPoint(INPUTS, SETTINGS, seed=0)
 
 
 def file(folder, text):
@@ -135,13 +141,12 @@ SPECIAL_VALUES = {
     "save_interfaces": lambda folder: {"rve": debonding(folder), "path": folder / "lines.xdmf"},
     "save_mesh": lambda folder: {"rve": solved(folder), "path": folder / "rve.msh"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
-    "MaterialPoint.restore": {"state": POINT.state()},
+    "MaterialPoint.restore": lambda _: {"state": point().state()},
     "generate": lambda folder: {"folder": folder},
 }
 OBJECTS = {
     "HardeningTable": fe_data.HardeningTable([0.0, 1.0], [400.0, 500.0]),
     "Table": TABLE,
-    "MaterialPoint": POINT,
 }
 # What the solver makes, which nobody gives.
 RESULTS = {
@@ -165,7 +170,8 @@ def call(name, folder):
     public, _, method = name.split()[0].partition(".")
     function = getattr(fe_data, public)
     if method:
-        function = getattr(OBJECTS.get(public, function), method)
+        owner = point() if public == "MaterialPoint" else OBJECTS.get(public, function)
+        function = getattr(owner, method)
     special = SPECIAL_VALUES.get(name, {})
     valid = arguments(function, VALUES) | (special(folder) if callable(special) else special)
     if name != "generate":

@@ -13,7 +13,6 @@ import pytest
 
 import fe_data
 from docs.gallery.pages import CARDS
-from fe_data.dataset import executors
 from tests.fe_data.analytic_rve import AnalyticRVE
 
 ROOT = Path(__file__).parents[2]
@@ -66,12 +65,9 @@ def skeleton(text: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_rves_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
-    run, tmp_path, monkeypatch
-):
+@pytest.mark.usefixtures("in_this_process")
+def test_rves_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(run, tmp_path):
     """0.3 of fibres of 400 GPa in a matrix of 100 GPa."""
-    # RVEs are simulated in this process: a worker would import dolfinx for seconds.
-    monkeypatch.setattr(executors, "semaphores_work", lambda: False)
     data = str(tmp_path / "rves")
     said = run("rves", "--rves", "6", "--fibres", "5", "--jobs", "1", "--data", data)
     mean, band = numbers(said, r"E_eff \[GPa\] ([\d.]+) ± ([\d.]+)")
@@ -80,6 +76,7 @@ def test_rves_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning", "ignore:.*fork:DeprecationWarning")
 def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     """Killed before its second file, its fifth, ...; one RVE a kill is simulated again at most."""
@@ -89,7 +86,6 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     generate = fe_data.generate
     written = []
     unchanged = Path.replace
-    monkeypatch.setattr(executors, "semaphores_work", lambda: False)
     monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=rve, silent=True))
     sizes = "--start", "6", "--batch", "2", "--rounds", "1"
     said = run("next_rve", *sizes, "--data", str(tmp_path / "undisturbed"))

@@ -24,6 +24,7 @@ def declared_packages(*extras):
     return set(declared(*extras))
 
 
+@pytest.mark.slow
 def test_every_imported_package_is_declared():
     assert imported_packages(["bnn"]) <= declared_packages("botorch")
     assert imported_packages(["fe_data"]) <= declared_packages("fe", "dask", "pandas")

@@ -125,20 +125,9 @@ def test_its_own_file_is_replaced_and_a_file_of_a_user_stays(name, tmp_path):
 BEGUN = {"inputs": 0, "seed": 0, "settings": 0}
 
 
-class Drawn:
-    """A picture of an RVE that is drawn in no time."""
-
-    def savefig(self, file, **_):
-        file.write(b"\x89PNG Software Matplotlib " + self.heading)
-
-    def __init__(self, _, heading):
-        self.heading = heading.encode()
-
-
 @pytest.fixture
-def write_rve(tmp_path, monkeypatch):
+def write_rve(tmp_path, brief_picture):  # noqa: ARG001
     """How `rve` writes a solved RVE into a folder, where the heading tells the runs apart."""
-    monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
 
     def write(run, xdmf=True):
         rve_folder._begin(BEGUN, tmp_path, None)

@@ -23,6 +23,7 @@ def study() -> Study:
     return Study(Results(RESULTS, KEY).rows)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tables_of_the_committed_results(study):
     page = PAGE.read_text(encoding="utf-8")
     for name, table in blocks(study).items():
@@ -34,6 +35,7 @@ def test_every_rve_reached_its_strength(study):
     assert all("strength_MPa" in row for row in study.rows)
 
 
+@pytest.mark.slow
 def test_intervals_and_the_quantile_hold_for_new_rves(study):
     scores = study.scores()
     for level in (0.5, 0.9, 0.95):  # binomial, three standard errors
@@ -65,6 +67,7 @@ def test_an_rve_of_a_set_and_of_each_size_has_its_committed_strength(study, key,
     assert case.solve()["strength_MPa"] == pytest.approx(committed["strength_MPa"], rel=rel)
 
 
+@pytest.mark.slow
 def test_a_normal_distribution_of_the_errors_is_rejected_for_two_strong_rves(study):
     assert f"(p = {study.scores()['normality_p']:.3f})" in PAGE.read_text(encoding="utf-8")
     strongest = np.argsort(study.standardised)[-2:]

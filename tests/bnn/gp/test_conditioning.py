@@ -40,6 +40,7 @@ def simulated(n_data, n_inputs, seed):
     return points[:n_data], f[:n_data], points[n_data:]
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-4])
 @pytest.mark.parametrize(("n_data", "n_inputs"), [(12, 1), (30, 1), (60, 6)])
 def test_data_without_noise(n_data, n_inputs, noise):

@@ -57,6 +57,7 @@ def test_units_and_origin_do_not_matter(features):
     )
 
 
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("constant", [0.0, 1e9])
 def test_an_input_that_does_not_vary_is_left_out(constant):
     """The prior of largest evidence is the prior without it; predictions ignore it, and warn."""
@@ -77,6 +78,7 @@ def test_an_input_that_does_not_vary_is_left_out(constant):
     assert np.all(np.isfinite(fit_noise(wide, Y[:30], restarts=0)))
 
 
+@pytest.mark.usefixtures("one_family")
 def test_the_noise_of_known_processes_is_found():
     """Four functions, 40 data, noise 0.1: within a factor of 1.6, 1.25 on average."""
     variances = []
@@ -90,6 +92,7 @@ def test_the_noise_of_known_processes_is_found():
     assert 0.8 < np.exp(np.mean(np.log(variances))) < 1.25
 
 
+@pytest.mark.usefixtures("one_family")
 def test_the_noise_is_in_the_units_of_each_output():
     """And a low-fidelity model that explains the data leaves the noise alone."""
     y = np.column_stack([Y[:, 0], 50.0 * Y[:, 0] + 2000.0])
@@ -191,6 +194,7 @@ def coverage_of_functions(n_data, estimate, n_functions, scales=SMOOTH):
     return np.mean(held)
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("n_data", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_intervals_hold_the_function_after_averaging(n_data):
     """Eight functions; the point estimate is overconfident."""

@@ -106,7 +106,7 @@ def test_files_hold_the_model_of_the_mean_once(model, tmp_path):
     np.testing.assert_array_equal(loaded.fit(X, fine(X)).predict(NEW), model.predict(NEW))
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_gradients_and_choices(model):
     agree(model)
     correlated = bnn.GPRegressor(mean=BELOW, noise=0.01 * np.array([[1.0, 0.5], [0.5, 1.0]]))

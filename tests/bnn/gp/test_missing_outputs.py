@@ -69,6 +69,7 @@ def test_the_search_takes_each_output_by_its_rows(noise):
         np.testing.assert_allclose(moments[:, :, j], expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_open_parameters_and_noise_are_found_in_the_rows_of_each_output():
     kernels = [bnn.RBF(1.0, (None, 0.8)), bnn.Matern52(0.7, None)]
     features = [[0, 1], [1]]

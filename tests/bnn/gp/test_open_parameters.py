@@ -131,7 +131,9 @@ def test_the_evidence_is_at_least_that_which_scikit_learn_finds(name):
 @pytest.fixture(scope="module")
 def season():
     """An average over the parameters of a season that fades, and unknown noise."""
-    return bnn.GPRegressor(open_prior(KERNELS["product"])).fit(X1, SEASON)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bnn.gp.evidence.laplace.DRAWS", (32, 32))
+        return bnn.GPRegressor(open_prior(KERNELS["product"])).fit(X1, SEASON)
 
 
 def test_a_period_is_found_in_noise(season):
@@ -168,6 +170,7 @@ def test_a_custom_kernel_has_its_parameter_of_largest_evidence(kind):
     assert best.kernel.size == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.regressor.ConstantInputWarning")
 def test_inputs_and_outputs_have_their_own_kernels():
     """Some outputs without open parameters, features, an input that does not vary, other units."""
@@ -188,6 +191,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     assert everywhere.kernel.lengthscale[2] == np.inf
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     "noise",
     [
@@ -237,6 +241,7 @@ def test_open_parameters_are_refused_where_nothing_finds_them(use, message):
         use(open_prior(bnn.RBF(1.0, None)))
 
 
+@pytest.mark.slow
 def test_the_guide_prints_what_stands_there(capsys):
     code, printed = re.findall(r"```(?:python)?\n(.*?)```", section("Fit a kernel"), re.DOTALL)
     exec(compile(code, "docs/bnn.md", "exec"), {"np": np, "bnn": bnn})
@@ -288,6 +293,7 @@ def test_what_does_not_vary_is_named():
         bnn.GPRegressor(open_prior(bnn.Linear((0.0, None)))).fit(wide, pair[:, 0])
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.regressor.ConstantInputWarning")
 def test_a_linear_term_of_a_constant_input_is_left_out():
     x = np.linspace(0.0, 1.0, 12)[:, None]

@@ -22,6 +22,7 @@ Y = 2.0 * X[:, 0] + 0.1 * RNG.standard_normal(12)
 PROCESS = bnn.GaussianProcessPrior(0.0, OwnKernel())
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_stands_there_and_its_prior_agrees_with_the_data(capsys):
     names = {}
     exec(compile(CODES[0], "docs/custom_priors.md", "exec"), names)
@@ -195,6 +196,7 @@ class Undefined(bnn.Stationary):
         return value, np.where(q > 0.5, np.nan, -value) if derivative else None
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_an_infinite_derivative_at_the_distance_zero_has_no_effect():
     """The derivatives are those of k = exp(-|x - x'|^1.5 / L^1.5), by differences."""
     points = np.linspace(0.0, 1.0, 6)[:, None]

@@ -123,6 +123,7 @@ UNITS = [(1e9, 1e-6), (1e-6, 1e9)]  # of x and of y, which no product and no rat
 CASES = [(name, *units) for name in (*CUSTOM, *BUILT_IN, "Warped") for units in UNITS]
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("name", "of_x", "of_y"),
     [pytest.param(*case, marks=[] if case in FAST else pytest.mark.slow) for case in CASES],
@@ -165,6 +166,7 @@ def test_a_kernel_whose_units_do_not_follow_needs_quantities():
         type("Wrong", (Fractional,), {"quantities": {"size": "mass"}})
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_an_estimate_far_from_its_median_is_reported():
     """A length of 1e-4 in a class whose default is in other units, and no warning otherwise."""
 

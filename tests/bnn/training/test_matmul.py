@@ -65,6 +65,7 @@ processor.has_feature = lambda name: name != "avx512f"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not products.has_feature("avx512f"), reason="the processor lacks AVX-512")
 def test_products_have_the_same_bits_with_both_widths_of_vectors(capsys):
     """Committed results have to come out again on processors with and without AVX-512."""

@@ -70,7 +70,7 @@ def run(folder, options, *further):
     "name",
     ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dolfinx", "material"))],
 )
-def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
+def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, request, name):
     """They equal those of a path that ends below the limit load."""
     options, above = COMMANDS[name]
     code, stopped = run(tmp_path / "part", options, f"--loading=free:{above},free,free", "--xdmf")
@@ -85,6 +85,7 @@ def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, n
     assert not stopped.keys() & {"effective", "anisotropy"}
     assert (tmp_path / "part" / "rve.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "part" / "fields.xdmf").read_text().count("<Time ") == n + 1
+    request.getfixturevalue("brief_picture")
     whole = [f"--loading=free:{above / 5},free,free", f"--increments={BELOW}"]
     code, complete = run(tmp_path / "whole", options, *whole)
     assert (code, complete["status"]) == (0, "complete")
@@ -119,6 +120,7 @@ def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     ("options", "number"),
     [
@@ -155,6 +157,7 @@ def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, options
     assert "has the first 4 of 20 increments" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -276,6 +279,7 @@ phases:
 """
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     ("material", "strain", "expected", "said"),
     [
@@ -297,6 +301,7 @@ def test_the_exit_code_says_whether_a_power_law_is_missing(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_a_run_that_ends_in_its_first_increment_has_none(tmp_path, capsys):
     options = [*PAPER, "--increments", "4"]
     code, result = run(tmp_path, options, "--loading=free:20000,free,free")

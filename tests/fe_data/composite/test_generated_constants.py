@@ -14,7 +14,6 @@ from fe_data import (
     verify,
 )
 from fe_data.composite import properties
-from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.properties import EffectiveProperties
 
@@ -23,8 +22,8 @@ COARSE = Settings(n_fibres=2, resolution=2.0, increments=10, strain=0.02)
 DESIGN = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
 
 
-def test_a_dataset_of_a_material_has_all_constants(tmp_path, monkeypatch):
-    monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # in this process
+@pytest.mark.usefixtures("in_this_process")
+def test_a_dataset_of_a_material_has_all_constants(tmp_path):
     choices = {"phases": GLASS, "silent": True}
     for name, constants in (("plain", False), ("constants", True)):
         generate(DESIGN, COARSE, tmp_path / name, constants=constants, **choices)

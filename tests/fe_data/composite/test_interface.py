@@ -37,7 +37,6 @@ from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
-from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
@@ -257,6 +256,7 @@ def test_the_energies_are_balanced_and_the_viscous_part_is_small():
     assert work[-1] == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_tenth_of_the_viscosity_changes_the_viscous_work_but_not_the_energy_of_snaps(monkeypatch):
     """Snaps of brittle interfaces release elastic energy, which is no property of the method."""
     brittle = Interface(50.0, 75.0, 0.5, 1.5, 7.0)
@@ -420,9 +420,13 @@ def test_a_file_has_an_interface(tmp_path):
             load_phases(tmp_path / "wrong.yaml")
 
 
-def test_the_command_breaks_an_rve(tmp_path, capsys):
-    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 1 --resolution 4 --xdmf "
-    words += f"--strength longitudinal_shear --drop 0.05 --out {tmp_path}"
+@pytest.mark.parametrize(
+    "name",
+    ["transverse_tension", pytest.param("longitudinal_shear", marks=pytest.mark.slow)],
+)
+def test_the_command_breaks_an_rve(tmp_path, capsys, name):
+    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 1 --resolution 3 --xdmf "
+    words += f"--strength {name} --drop 0.05 --out {tmp_path}"
     assert main(words.split()) == 0
     content = json.loads((tmp_path / "result.json").read_text())
     assert content["status"] == "complete"
@@ -466,6 +470,7 @@ def test_measured_strengths_are_beside_those_of_the_rves():
     assert "measured" not in strength_table(samples)
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_the_exit_code_says_whether_a_strength_was_reached(tmp_path, capsys, monkeypatch):
     short = Loading((1e-4, *[None] * 5), increments=1)
     monkeypatch.setattr("fe_data.composite.interface.strength_loading", lambda _: short)
@@ -481,8 +486,8 @@ def test_a_reason_is_printed_once_for_all_seeds(capsys):
     assert capsys.readouterr().err == "fe_data: transverse_shear, seeds 0, 1, 2: why\n"
 
 
-def test_a_dataset_has_strengths(tmp_path, monkeypatch):
-    monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # in this process
+@pytest.mark.usefixtures("in_this_process")
+def test_a_dataset_has_strengths(tmp_path):
     phases = named_phases("glass_epoxy_debonding")
     design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
     settings = Settings(n_fibres=1, resolution=3.0, increments=4, strain=0.03)

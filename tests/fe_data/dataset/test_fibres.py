@@ -11,6 +11,7 @@ from fe_data.files.csv_rows import TableError
 from fe_data.mechanics.results import RVEResult
 from fe_data.schema import required_outputs
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 FIBRES = "microstructure,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n300,350,0.3\n200,310,0.5\n"
 FRACTIONS = [0.05 * np.pi, 0.09 * np.pi]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
-from fe_data.dataset import executors, generate, record, storage
+from fe_data.dataset import generate, record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import GenerationError, GenerationInterrupted
@@ -115,6 +115,7 @@ def test_an_unexpected_error_is_recorded_and_its_sample_made_again(tmp_path, und
 COARSE = Settings(n_fibres=2, resolution=2.0, increments=10)
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(
     ("name", "error", "anisotropy"),
     [
@@ -136,7 +137,6 @@ def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
     def broken_for_one(microstructure, inputs, settings):
         return broken() if inputs == bad else arrange(microstructure, inputs, settings)
 
-    monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # workers are this process
     with monkeypatch.context() as patch:
         patch.setattr(rve, name, broken)
         with pytest.raises(GenerationError, match=r"no RVE can be simulated on this machine \("):

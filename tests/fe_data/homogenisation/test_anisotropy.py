@@ -74,9 +74,9 @@ def test_the_misfit_does_not_depend_on_the_axes_and_is_that_of_a_square_lattice(
     assert Anisotropy(isotropic, 0.0, 0.0).misfit < 1e-15
 
 
-def test_a_table_has_the_anisotropy_where_it_is_asked_for(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("in_this_process")
+def test_a_table_has_the_anisotropy_where_it_is_asked_for(tmp_path):
     """The other columns keep every bit, and the same folder goes on with the same columns only."""
-    monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)  # no workers
     names = ("E_spread", "isotropy_misfit")
     design = named_design("train_beta", 5, count=2)
     small = Settings(n_fibres=3, resolution=2.0, increments=10)

@@ -61,6 +61,7 @@ def longer_path():
     return solve_rve(INPUTS, COARSE, seed=0).effective
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     ("options", "code", "warning"),
     [
@@ -118,6 +119,7 @@ def microstructure(rows):
     return Microstructure(np.column_stack([x, y]), radii)
 
 
+@pytest.mark.usefixtures("brief_picture")
 @pytest.mark.parametrize(
     "options",
     [

@@ -102,6 +102,7 @@ def test_both_solvers_agree_without_projection():
     assert plain > 1.001 * projected
 
 
+@pytest.mark.usefixtures("brief_picture")
 def test_the_command_line_takes_the_second_solver(tmp_path, capsys):
     rve = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --n-fibres 2 --resolution 2 "
     options = [*rve.split(), "--increments", "8", "--strain", "0.02", "--tolerance", "1e-9"]

@@ -50,6 +50,7 @@ def test_rivals_learn(training, model, most):
     assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_the_best_on_the_paths_for_validation():
     """Paths for training draw the weights to 1; those for validation to a value before that."""
     rng = np.random.default_rng(0)

@@ -40,6 +40,7 @@ def means(summary, estimator, n, score):
     return [summary.mean(name, estimator, n, score).mean for name in REFERENCES]
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_committed_results(tmp_path):
     copy = tmp_path / PAGE.name
     shutil.copy(PAGE, copy)

@@ -99,6 +99,7 @@ def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(resu
     assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
 
 
+@pytest.mark.slow
 def test_guides_show_the_committed_results(tmp_path):
     copies = [tmp_path / page.name for page in PAGES]
     for page, copy in zip(PAGES, copies, strict=True):

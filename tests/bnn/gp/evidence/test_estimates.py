@@ -14,7 +14,8 @@ X = RNG.uniform(-1.0, 1.0, (25, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(25)
 
 
-@pytest.mark.parametrize("noise", ["heteroscedastic", pytest.param(0.05, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["heteroscedastic", 0.05])
 def test_the_average_over_families_is_kept_under_any_noise(noise):
     """One RBF with a trend errs by 0.08 to 0.10, since the function is flat and then wavy."""
     rng = np.random.default_rng(0)
@@ -31,7 +32,7 @@ def test_the_average_over_families_is_kept_under_any_noise(noise):
     assert np.sqrt(np.mean((model.predict(places) - function(places)) ** 2)) < 0.065
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_ensembles_take_the_same_noise_and_prior():
     model = small(bnn.AnchoredEnsemble, noise=None).fit(X, Y)
     np.testing.assert_array_equal(np.sqrt(model.noise_), [bnn.evidence.fit_noise(X, Y)])
@@ -47,7 +48,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
 def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, tmp_path):
@@ -76,11 +77,14 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, 
             fitted.fit(X, single + np.linspace(1.0, 2.0, 25)[:, None] * (value or 1.0), True)
 
 
-@pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-@pytest.mark.parametrize("noise", [None, pytest.param(0.1, marks=pytest.mark.slow)])
-def test_an_output_that_does_not_vary_changes_no_other(noise):
+@pytest.mark.parametrize(
+    ("noise", "families"),
+    [(None, "one_family"), pytest.param(0.1, "few_draws", marks=pytest.mark.slow)],
+)
+def test_an_output_that_does_not_vary_changes_no_other(noise, families, request):
     """Nor the choice of runs, in which its weight is zero."""
+    request.getfixturevalue(families)
     pair = np.column_stack([Y, Y**2 + X[:, 0]])
     wide = np.insert(pair, 2, 4.0, axis=1)
     models = [bnn.GPRegressor(noise=noise).fit(X, y) for y in (wide, pair)]
@@ -112,7 +116,7 @@ def test_the_order_of_the_inputs_does_not_count(families, request):
         np.testing.assert_allclose(turned_prediction[1], std, rtol=1e-3)
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize(
     "model", [bnn.GPRegressor(noise=0.1), small(bnn.VanillaEnsemble, noise=0.1)]
 )
@@ -140,7 +144,7 @@ KNOWN_NOISE = {
 }
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore")  # noise is known for a constant output; few networks
 @pytest.mark.parametrize("name", KNOWN_NOISE)
 def test_known_noise_of_each_output_goes_with_a_constant_output(name):
@@ -151,7 +155,7 @@ def test_known_noise_of_each_output_goes_with_a_constant_output(name):
     np.testing.assert_allclose(mean[:, 1], 0.3, rtol=0.0, atol=0.05)
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("n_out", [1, 2])
 def test_a_constant_output_is_corrected_by_a_low_fidelity_model_that_varies(n_out):
     """The model and what it lacks vary, and cancel."""
@@ -161,7 +165,7 @@ def test_a_constant_output_is_corrected_by_a_low_fidelity_model_that_varies(n_ou
     np.testing.assert_allclose(mean.reshape(25, -1)[:, -1], 0.3, rtol=0.0, atol=0.05)
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_noise_of_outputs_that_are_never_measured_together_is_uncorrelated():
     y = np.column_stack([Y, Y**2])
     y[:12, 0] = np.nan
@@ -170,7 +174,7 @@ def test_noise_of_outputs_that_are_never_measured_together_is_uncorrelated():
     np.testing.assert_array_equal(noise.correlation, np.eye(2))
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore:noise.*exceeds that of y")  # rare rows are added to the search
 def test_an_output_that_is_rarely_not_zero_varies_among_the_searched_rows():
     """Of 1,000 rows, 300 are searched for the noise under a given prior."""

@@ -71,6 +71,7 @@ def test_hooke_s_law():
         assert std < 1025.0  # a tenth of the stress
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("mean", [None, lambda X: np.sin(6.0 * X[:, 0])], ids=["", "beside a mean"])
 def test_the_trend_of_fit_prior_bends_beyond_the_data(mean):
     """An exponential at three ranges is at most four standard deviations off."""

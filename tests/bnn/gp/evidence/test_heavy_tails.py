@@ -36,6 +36,7 @@ def judged(model, new, f):
     return held, bnn.metrics.rmse(f, mean), count
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("noise", "data", "most_error", "least_count"),
     [
@@ -79,6 +80,7 @@ def test_the_single_outlier_of_many_data_is_found(monkeypatch):
     assert isinstance(bnn.GPRegressor().fit(X[others], y[others]).noise_, np.ndarray)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_further_data_leave_the_outliers_what_they_are():
     """One datum more, with the prior that was found: no prediction moves by a deviation."""
     X, y, new, f, rows = spoilt(30, 2, 0.05, 3)
