@@ -72,7 +72,7 @@ def test_with_workers_only_their_first_networks_differ(study):
 
 @pytest.mark.slow
 def test_workers_hardly_change_table_1():
-    """As the page on the published code says."""
+    """The page on the published code says so of prior A."""
     both = (
         pretrain("A", StudyConfig(priors=("A",), optimiser=optimiser))
         .weights.var(axis=0, ddof=1)
