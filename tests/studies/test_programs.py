@@ -15,6 +15,14 @@ pytestmark = pytest.mark.slow
 # What replaces constants of a study, to make it small
 CATEGORIES = {"PROBLEMS": {"Goldstein": (goldstein, 2, [3, 3], (20,))}}
 RVES = {"MICROSTRUCTURES": {2: 3, 3: 2}}
+PLY = {
+    "SEEDS": 2,
+    "FIBRES": 5,
+    "SPACING": 1.01,
+    "PLIES": {"glass_epoxy_ly556": "E-glass/LY556"},
+    "VARIATIONS": {"twice as fine a mesh": (5, 1.01, True)},
+    "FINE": 8.0,
+}
 EPOCHS = {
     "SEEDS": 2,
     "FIELDS": ["bias_correction"],
@@ -31,6 +39,11 @@ PROGRAMS = {
         "--seeds 1 --problems Forrester",
         {},
         ["Forrester, with_cheap:", "Forrester, expensive_alone:", "Forrester, cheap_alone:"],
+    ),
+    "measured_plies": (
+        "",
+        PLY,
+        ["| E-glass/LY556, v_f 0.62 | measured", "| twice as fine a mesh", "| measured | +"],
     ),
     "size_effect": ("", RVES, ["2 fibres:", "exponents:"]),
     "training_procedures": (
