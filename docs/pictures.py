@@ -1,4 +1,4 @@
-"""Draw the simulated figures of two guides: python -m docs.pictures."""
+"""Draw the simulated figures of three guides: python -m docs.pictures."""
 
 import os
 import re
@@ -11,8 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fe_data import Inputs, Settings, solve_rve
+from fe_data.cli.main import main
 from fe_data.mechanics.plots import draw_mises
-from safe_files.writing import save_picture
+from safe_files.writing import PICTURE, save_picture, write_atomic
 
 DOCS = Path(__file__).parent
 
@@ -55,10 +56,22 @@ def own_composite(names: dict[str, Any]) -> Figure:
     return figure
 
 
+def envelope() -> tuple[bytes, bytes]:
+    """Return figure and table that the command of docs/strength.md writes into this folder."""
+    page = (DOCS / "strength.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"^python -m fe_data (envelope .+)$", page, re.M)
+    main(words.split())
+    folder = Path("envelope")
+    return (folder / "envelope.png").read_bytes(), (folder / "envelope.csv").read_bytes()
+
+
 if __name__ == "__main__":
     save_picture(several_radii(), DOCS / "several_radii.png", dpi=70)
     variables: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # where the code writes its datasets
         exec(page_code(DOCS / "own_composite.md"), variables)
-    save_picture(own_composite(variables), DOCS / "own_composite.png", dpi=90)
+        save_picture(own_composite(variables), DOCS / "own_composite.png", dpi=90)
+        picture, table = envelope()
+        write_atomic(DOCS / "envelope.png", picture, PICTURE)
+        write_atomic(DOCS / "tables" / "envelope.csv", table, b"angle_deg")

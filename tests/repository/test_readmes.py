@@ -43,6 +43,8 @@ HOW = {
     ),
     "$(make -s python) -m fe_data rve --vf 0.40 --material glass_epoxy --strain -0.01 "
     "--increments 20 --out one": SMALL,
+    "python -m fe_data envelope --material glass_epoxy_ly556_breaking --vf 0.62 --min-spacing 1.03 "
+    "--n-fibres 5 --resolution 4 --drop 0.02 --out envelope": ("--points 2 --replicates 1"),
     "python -m prior_study --out study.npz": f"{STUDY} --priors A",
     "python -m prior_study --out proper.npz --optimiser proper": STUDY,
 }

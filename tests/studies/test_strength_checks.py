@@ -1,9 +1,12 @@
 """The checks of strengths: what the pages say of the committed results, and an interrupted run."""
 
+import csv
+
 import numpy as np
 import pytest
 
 from fe_data import named_phases
+from fe_data.composite.formulas import puck
 from fe_data.composite.interface import STRENGTHS, strength_loading
 from figures.pipeline.paths import ROOT
 from studies.results import Results
@@ -28,6 +31,33 @@ def test_the_pages_have_the_tables_of_the_committed_results(study):
 def test_the_file_has_a_row_for_each_case(study):
     keys = [tuple(row[name] for name in KEY) for row in study.rows]
     assert sorted(keys) == sorted(case.key for case in cases())
+
+
+def test_the_envelope_is_as_the_page_says():
+    with (ROOT / "docs" / "tables" / "envelope.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    reached = [row for row in rows if row["is_reached"] == "True"]
+    angles = {row["angle_deg"] for row in rows}
+    assert (len(rows), len(angles)) == (27, 9)
+    assert {row["angle_deg"] for row in rows if row not in reached} == {"135.0"}
+    assert [row["angle_deg"] for row in reached].count("135.0") == 1
+    mean = {
+        angle: np.mean(
+            [
+                [float(row[f"{name}_MPa"]) for name in ("transverse", "shear")]
+                for row in reached
+                if row["angle_deg"] == angle
+            ],
+            axis=0,
+        )
+        for angle in angles
+    }
+    criterion = puck(mean["0.0"][0], -mean["180.0"][0], mean["90.0"][1])  # (2, n)
+    for angle in ("135.0", "157.5"):
+        direction = mean[angle] / np.linalg.norm(mean[angle])
+        along = direction @ criterion / np.linalg.norm(criterion, axis=0)
+        expected = criterion[:, along.argmax()]
+        assert np.linalg.norm(mean[angle]) < 0.9 * np.linalg.norm(expected)
 
 
 def test_at_least_98_of_100_paths_reach_their_end(study):
