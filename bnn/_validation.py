@@ -397,10 +397,11 @@ def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> No
 
 def warn_of_constant(X: Array, constants: Array) -> None:
     """Warn the caller of `fit` if an input of X (N, n_in) is constant, and its entry not NaN."""
-    for i in np.flatnonzero(~np.isnan(constants))[:1]:
-        lost = "is constant in the data, so its effect cannot be learnt"
-        text = below_rounding(X[:, i]) or lost
-        warnings.warn(f"input {i} {text}", ConstantInputWarning, stacklevel=4)
+    constant = np.flatnonzero(~np.isnan(constants))
+    if constant.size:
+        i = constant[0]
+        what = below_rounding(X[:, i]) or "is constant in the data, so its effect cannot be learnt"
+        warnings.warn(f"input {i} {what}", ConstantInputWarning, stacklevel=4)
 
 
 def warn_of_rounding(y: Array, constants: Array) -> None:
