@@ -90,7 +90,7 @@ class IncrementalProblem(Short, ABC):
     def solve(self, residual: Floats, accuracy: float) -> Floats:
         """Solve K dx = r to a relative residual; return dx (n,), NaN if K is singular."""
 
-    def step_error(self, x: Floats, t: float) -> float:  # noqa: ARG002 (for other problems)
+    def step_error(self, x: Floats, t: float, iterations: int) -> float:  # noqa: ARG002 (for others)
         """Estimate the error of a step to an equilibrium, relative to the allowed error.
 
         A step with an error above 1 is repeated with a smaller step.
@@ -98,6 +98,7 @@ class IncrementalProblem(Short, ABC):
         Args:
             x: Unknowns, which were the last trial.
             t: Fraction of the segment.
+            iterations: Number of Newton iterations of the step.
 
         Returns:
             The error. The default 0 is no estimate, so that steps end only at increments.

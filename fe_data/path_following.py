@@ -147,7 +147,7 @@ class Follower(Short):
         if converged is None:
             return math.inf
         x, stress = converged
-        error = self.problem.step_error(x, t)
+        error = self.problem.step_error(x, t, len(self.residuals) - 1)
         if error <= 1.0:
             self.problem.commit(x, t)
             self.largest_stress = max(self.largest_stress, stress)

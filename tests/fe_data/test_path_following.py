@@ -165,7 +165,7 @@ class Dashpot(StrainedByTime):
     def solve(self, residual, accuracy):
         return residual / self.slope
 
-    def step_error(self, x, t):
+    def step_error(self, x, t, iterations):
         """Difference from the trapezoidal rule."""
         return abs((t - self.times[-1]) * (self.rate(x) - self.rate(self.x)) / 2) / self.allowed
 
