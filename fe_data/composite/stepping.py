@@ -139,7 +139,7 @@ class IncrementalCell(IncrementalProblem):
         self._viscosities: dict[str, Floats] = {}
         self._before = self.state
         if breaks:
-            self.newton = Newton(iterations=_ITERATIONS_OF_SNAPS, smallest_step=_SMALLEST_STEP_OF_SNAPS)
+            self.newton = Newton(_ITERATIONS_OF_SNAPS, smallest_step=_SMALLEST_STEP_OF_SNAPS)
         elif cell.inelastic:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
@@ -371,8 +371,10 @@ class IncrementalCell(IncrementalProblem):
         """Choose the length of the next step by the iterations of this one, if the RVE can break.
 
         The ratio of the lengths is that of wanted to needed iterations (Crisfield, Non-linear
-        Finite Element Analysis of Solids and Structures 1 (1991), section 9.5.3). No step is
-        rejected.
+        Finite Element Analysis of Solids and Structures 1 (1991), section 9.5.3).
+
+        Returns:
+            The error that gives this length; at most 1, so that no step is rejected.
         """
         if self.state.work is None:
             return super().step_error(x, t, iterations)
