@@ -36,7 +36,7 @@ for name, loading in paths.items():
     right.plot(strain, stress, label=name)
     print(f"{name}: {np.interp(0.5, strain, stress):.1f} MPa at a strain of 0.5 %")
     if start:
-        mesh = rve.cell.domain
+        mesh = rve.model.domain
         for material, phase in rve.fields(start).items():
             mean = phase.stress[..., :3].mean(axis=(1, 2))  # a third of the trace
             corners = mesh.points[mesh.triangles[phase.elements][:, :3]]

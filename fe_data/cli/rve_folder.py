@@ -220,7 +220,7 @@ def _write(
     if xdmf:
         with replacing_fields(solved, out / FIELDS[0]):
             pass
-        if isinstance(solved, CompositeSolution) and len(solved.cell.domain.interfaces):
+        if isinstance(solved, CompositeSolution) and len(solved.model.domain.interfaces):
             save_interfaces(solved, out / INTERFACES[0])
     save_picture(plot_rve(rve, heading), out / PICTURE, dpi=150)
 

@@ -1,6 +1,6 @@
 """The general solver: any phases, any mean strain with six components, any small-strain law.
 
-`elasticity`, `materials` and `laws` describe phases. `cell` has the discrete equations, `stepping`
+`elasticity`, `materials` and `laws` describe phases. `model` has the discrete equations, `stepping`
 the equations along a path, `rve` the simulation of an RVE, and `constants` its effective
 constants.
 

@@ -22,11 +22,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, keep_copies
-from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.measured import Measured
+from fe_data.composite.model import FEModel
 from fe_data.composite.phases import INTERPHASE, Phases
-from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.rve import composite_domain, composite_model
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
 from safe_files.text import Short
@@ -236,8 +236,8 @@ def effective_constants(
     with threadpool_limits(limits=1):
         microstructure = clear_of_edges(microstructure)
         domain = composite_domain(phases, microstructure, resolution, elastic=True)
-        cell = composite_cell(phases, microstructure, domain, out_of_plane=True, elastic=True)
-        stiffness, expansion = homogenised(cell)
+        model = composite_model(phases, microstructure, domain, out_of_plane=True, elastic=True)
+        stiffness, expansion = homogenised(model)
     nearest = transversely_isotropic(stiffness)
     lower = upper = None
     one_kind = set(microstructure.phases) <= {FIBRES} and microstructure.E_GPa is None
@@ -255,20 +255,20 @@ def effective_constants(
     )
 
 
-def homogenised(cell: Cell) -> tuple[Floats, Floats]:
+def homogenised(model: FEModel) -> tuple[Floats, Floats]:
     """Return the effective stiffness and thermal expansion of an elastic RVE.
 
     Args:
-        cell: Discrete equations with `out_of_plane=True` and `elastic=True`.
+        model: Discrete equations with `out_of_plane=True` and `elastic=True`.
 
     Returns:
         Stiffness (6, 6) [MPa] and thermal strain (6,) per kelvin, in Kelvin's notation.
     """
-    system = cell.system
+    system = model.system
     # W = K⁻¹ B
     W = system.solve_columns(system.border)
-    stiffness = (system.macro - system.border.T @ W) / cell.area
-    stress = (cell.thermal[cell.n :] - W.T @ cell.thermal[: cell.n]) / cell.area
+    stiffness = (system.macro - system.border.T @ W) / model.area
+    stress = (model.thermal[model.n :] - W.T @ model.thermal[: model.n]) / model.area
     return stiffness, np.linalg.solve(stiffness, stress)
 
 

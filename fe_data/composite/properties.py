@@ -15,7 +15,7 @@ from fe_data.arrays import Floats
 from fe_data.composite.damage import DAMAGE
 from fe_data.composite.phases import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
-from fe_data.composite.stepping import IncrementalCell
+from fe_data.composite.stepping import IncrementalModel
 from fe_data.errors import ConvergenceError, MicrostructureError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
@@ -67,7 +67,7 @@ class MaterialRVE(Short):
     @property
     def discretisation(self) -> Domain:
         """The mesh."""
-        return self.solution.cell.domain
+        return self.solution.model.domain
 
     @property
     def loading(self) -> Loading:
@@ -95,20 +95,20 @@ class MaterialRVE(Short):
     @property
     def cracks(self) -> Cracks | None:
         """What has broken at the end; None if nothing can break."""
-        cell, at = self.solution.cell, self.solution.steps[-1].debonding
-        if at is None and not cell.damageable:
+        model, at = self.solution.model, self.solution.steps[-1].debonding
+        if at is None and not model.damageable:
             return None
-        sides = cell.domain.interfaces
+        sides = model.domain.interfaces
         damage, largest = np.zeros((0, 3)), 0.0
-        if at is not None and cell.interface is not None:
-            damage = at.damage[cell.interface.sides]
+        if at is not None and model.interface is not None:
+            damage = at.damage[model.interface.sides]
             largest = float(np.abs(at.opening).max())
-        of_elements = np.zeros(len(cell.domain.triangles))
+        of_elements = np.zeros(len(model.domain.triangles))
         for phase in self.solution.fields().values():
             if DAMAGE in phase.state:
                 of_elements[phase.elements] = phase.state[DAMAGE][:, 0]
         moved = self.solution.displacement()[:, :2]
-        return Cracks(cell.domain.points, moved, sides, damage, largest, of_elements)
+        return Cracks(model.domain.points, moved, sides, damage, largest, of_elements)
 
     @property
     def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
@@ -118,7 +118,7 @@ class MaterialRVE(Short):
     @property
     def n_dofs(self) -> int:
         """Number of degrees of freedom."""
-        return self.solution.cell.block * self.discretisation.n_nodes
+        return self.solution.model.block * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
         """Return the averages and properties without the fields, like `RVESolution.result`."""
@@ -207,12 +207,12 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
     solution = rve.solution
     elastic = rve.history
     # A law without a plastic strain does not show when it yields, so simulate a small strain.
-    states = [phase.material.entry.state for phase in solution.cell.inelastic]
+    states = [phase.material.entry.state for phase in solution.model.inelastic]
     hidden = any(not {"p", "plastic_strain"} & set(state) for state in states)
     if hidden or not elastic_increments(rve.history).any():
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
-            path = follow(IncrementalCell(solution.cell), small, 1, settings.tolerance)
+            path = follow(IncrementalModel(solution.model), small, 1, settings.tolerance)
             elastic = _first(path.history, _PLANE)
     axial = _mixed_modulus(solution)
     effective = effective_properties(rve.history, rve.yield_stress, elastic, axial)
@@ -252,7 +252,7 @@ def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
 
 def _fields(solution: CompositeSolution) -> Fields:
     """Return final stress and plastic strain in the matrix, each fibre and each interphase."""
-    domain = solution.cell.domain
+    domain = solution.model.domain
     phases = solution.fields()
     matrix = phases.pop("matrix")
     plastic = matrix.state.get("p", np.zeros(matrix.weights.shape))
@@ -269,7 +269,7 @@ def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
     """Return p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
     phases = solution.fields().values()
-    inside = [np.isin(solution.cell.domain.material[phase.elements], fibres) for phase in phases]
+    inside = [np.isin(solution.model.domain.material[phase.elements], fibres) for phase in phases]
     stresses = [phase.stress[chosen] for phase, chosen in zip(phases, inside, strict=True)]
     weights = [phase.weights[chosen] for phase, chosen in zip(phases, inside, strict=True)]
     return overstressed_fraction(stresses, weights, threshold)
@@ -278,7 +278,7 @@ def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
 def _mixed_modulus(solution: CompositeSolution) -> float:
     """Return Young's modulus along the fibres by the rule of mixtures [MPa]."""
     mixed = 0.0
-    for phase in solution.cell.phases:
+    for phase in solution.model.phases:
         along = 1 / np.linalg.inv(phase.material.elasticity.stiffness)[2, 2]
-        mixed += float(along * phase.weights.sum()) / solution.cell.area
+        mixed += float(along * phase.weights.sum()) / solution.model.area
     return mixed

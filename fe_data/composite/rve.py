@@ -8,11 +8,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Ints
-from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
+from fe_data.composite.model import FEModel
 from fe_data.composite.phases import INTERPHASE, Phases
-from fe_data.composite.stepping import Debonding, IncrementalCell, State
+from fe_data.composite.stepping import Debonding, IncrementalModel, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.interfaces import cut_outlines
@@ -43,7 +43,7 @@ class CompositeStep(Short):
     """The state of an RVE at the start or after an increment.
 
     Attributes:
-        x: (n + k,) nodal displacements, amplitudes of the bubbles of elements (see `cell`), then
+        x: (n + k,) nodal displacements, amplitudes of the bubbles of elements (see `model`), then
             the k components of the mean strain in Kelvin's notation.
         temperature: Temperature change [K].
         states: Variables of the law of each inelastic phase, see `stepping.State`.
@@ -102,7 +102,7 @@ class CompositeSolution(Short):
         phases: Materials.
         loading: Path of mean strain, mean stress and temperature.
         history: Volume averages at the start and after each increment, see `EquilibriumPath`.
-        cell: Discrete equations, with the mesh as `cell.domain`.
+        model: Discrete equations, with the mesh as `model.domain`.
         steps: State at the start and after each increment with `keep_steps=True`, otherwise only at
             the end.
         info: Sizes, counts and seconds.
@@ -126,7 +126,7 @@ class CompositeSolution(Short):
     phases: Phases
     loading: Loading
     history: dict[str, Floats]
-    cell: Cell
+    model: FEModel
     steps: tuple[CompositeStep, ...]
     info: dict[str, float | int | str]
     stop: ConvergenceError | KeyboardInterrupt | None = None
@@ -144,10 +144,10 @@ class CompositeSolution(Short):
         """
         at = self.steps[step]
         fields = {}
-        for phase in self.cell.phases:
+        for phase in self.model.phases:
             shape = phase.weights.shape
-            strain = self.cell.strain(phase, at.x, 0.0)
-            elastic = self.cell.strain(phase, at.x, at.temperature)
+            strain = self.model.strain(phase, at.x, 0.0)
+            elastic = self.model.strain(phase, at.x, at.temperature)
             stress = elastic @ phase.material.elasticity.stiffness
             if phase.name in at.stresses:
                 stress = at.stresses[phase.name].reshape(*shape, 6)
@@ -169,14 +169,14 @@ class CompositeSolution(Short):
         Returns:
             The displacement (nodes, 3), relative to the width of the RVE.
         """
-        cell = self.cell
+        model = self.model
         x = self.steps[step].x
-        u = np.zeros((cell.domain.n_nodes, 3))
-        u[:-1, : cell.block] = x[: cell.block * cell.nodes].reshape(-1, cell.block)
-        xx, yy, _, xy, xz, yz = np.append(x[cell.n :], [0.0] * (6 - cell.size)) / TO_KELVIN
+        u = np.zeros((model.domain.n_nodes, 3))
+        u[:-1, : model.block] = x[: model.block * model.nodes].reshape(-1, model.block)
+        xx, yy, _, xy, xz, yz = np.append(x[model.n :], [0.0] * (6 - model.size)) / TO_KELVIN
         # v = E x + u, with all of the shears along z in u_z: 2 E_xz x + 2 E_yz y
         affine = np.array([[xx, xy, 2 * xz], [xy, yy, 2 * yz]])
-        return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
+        return np.asarray(u[model.domain.merged] + model.domain.points @ affine)
 
     def interface_fields(self, step: int = -1) -> dict[str, Floats]:
         """Return opening, damage and traction of interfaces at the nodes of the mesh, else zero.
@@ -190,17 +190,17 @@ class CompositeSolution(Short):
             (nodes, 3) with the components of the opening. The dictionary is empty if fibres cannot
             debond.
         """
-        cell, at = self.cell, self.steps[step].debonding
-        if cell.interface is None or at is None:
+        model, at = self.model, self.steps[step].debonding
+        if model.interface is None or at is None:
             return {}
-        opening = np.zeros((cell.n // cell.block + 1, 3))
+        opening = np.zeros((model.n // model.block + 1, 3))
         traction = np.zeros_like(opening)
         damage = np.zeros(len(opening))
-        for face in cell.interface.nodes.T:
-            opening[face, : cell.block] = at.opening
-            traction[face, : cell.block] = at.traction
+        for face in model.interface.nodes.T:
+            opening[face, : model.block] = at.opening
+            traction[face, : model.block] = at.traction
             damage[face] = at.damage
-        place = np.append(np.arange(cell.nodes), -1)[cell.domain.merged]  # -1 is the fixed node
+        place = np.append(np.arange(model.nodes), -1)[model.domain.merged]  # -1 is the fixed node
         at_nodes = {"opening": opening, "interface_damage": damage, "traction_MPa": traction}
         return {name: values[place] for name, values in at_nodes.items()}
 
@@ -278,9 +278,9 @@ def solve_composite(
             domain = composite_domain(phases, microstructure, resolution)
         with timed(seconds, "assembly", bar):
             shears = _shears_along(loading)
-            cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
+            model = composite_model(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            rve = _at_rest(cell, phases, microstructure, drop, parts=len(loading.strain))
+            rve = _at_rest(model, phases, microstructure, drop, parts=len(loading.strain))
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -298,9 +298,9 @@ def solve_composite(
         phases,
         loading if is_whole else with_increments(loading, increments),
         path.history,
-        cell,
+        model,
         tuple(steps[: len(path.history["strain"])]),
-        _info(cell, path, seconds),
+        _info(model, path, seconds),
         path.stop,
         _strength(path, phases, microstructure),
         warning,
@@ -308,21 +308,21 @@ def solve_composite(
 
 
 def _at_rest(
-    cell: Cell, phases: Phases, microstructure: Microstructure, drop: float, *, parts: int
-) -> IncrementalCell:
+    model: FEModel, phases: Phases, microstructure: Microstructure, drop: float, *, parts: int
+) -> IncrementalModel:
     """Make the equations of a path in the undeformed state."""
     law = cohesive_law(phases, microstructure)
-    breaks = law is not None or bool(cell.damageable)
+    breaks = law is not None or bool(model.damageable)
     until = drop if breaks else None
     side = side_of_rve(phases, microstructure)
-    return IncrementalCell(cell, law, drop=until, parts=parts, side=side)
+    return IncrementalModel(model, law, drop=until, parts=parts, side=side)
 
 
 def _info(
-    cell: Cell, path: EquilibriumPath, seconds: dict[str, float]
+    model: FEModel, path: EquilibriumPath, seconds: dict[str, float]
 ) -> dict[str, float | int | str]:
     """Return the sizes, counts and seconds of a simulation."""
-    sizes = {"n_dofs": cell.n, "n_elements": len(cell.domain.triangles)}
+    sizes = {"n_dofs": model.n, "n_elements": len(model.domain.triangles)}
     times = {f"seconds_{name}": value for name, value in seconds.items()}
     return {**sizes, **path.counts, **times}
 
@@ -404,14 +404,14 @@ def _inelastic(phases: Phases, microstructure: Microstructure) -> list[Ints]:
     return [group for group in groups if group.size]
 
 
-def composite_cell(
+def composite_model(
     phases: Phases,
     microstructure: Microstructure,
     domain: Domain,
     *,
     out_of_plane: bool,
     elastic: bool = False,
-) -> Cell:
+) -> FEModel:
     """Make the discrete equations of a mesh; with `elastic` all phases are elastic."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
     rings = [INTERPHASE] * len(microstructure.phases)
@@ -426,7 +426,7 @@ def composite_cell(
         name, E = kind_of[label]
         material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
         materials.append((label, material, names == label))
-    return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
+    return FEModel(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 
 
 def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
-from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
+from fe_data.composite.model import FEModel
 from fe_data.composite.softening import DamagedResponse, Softening
 from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
@@ -82,11 +82,11 @@ class State(NamedTuple):
     peak: Peak | None = None  # so far in the last part of the path, with `drop`
 
 
-class IncrementalCell(IncrementalProblem):
+class IncrementalModel(IncrementalProblem):
     """The equations of an RVE along a loading path, in the undeformed state at first.
 
     Attributes:
-        cell: Equations.
+        model: Equations.
         points: Laws of the inelastic phases by name.
         law: Law of the interfaces.
         softening: Damage of each phase that can soften, by name.
@@ -100,7 +100,7 @@ class IncrementalCell(IncrementalProblem):
 
     def __init__(
         self,
-        cell: Cell,
+        model: FEModel,
         law: CohesiveLaw | None = None,
         viscosity: float = _VISCOSITY,
         *,
@@ -110,18 +110,19 @@ class IncrementalCell(IncrementalProblem):
     ):
         from fe_data.composite.material_points import MaterialPoints
 
-        self.cell = cell
+        self.model = model
         self.points = {
-            phase.name: MaterialPoints(phase.material, cell.size) for phase in cell.inelastic
+            phase.name: MaterialPoints(phase.material, model.size) for phase in model.inelastic
         }
         variables = {
-            phase.name: self.points[phase.name].rest(phase.weights.size) for phase in cell.inelastic
+            phase.name: self.points[phase.name].rest(phase.weights.size)
+            for phase in model.inelastic
         }
-        stresses = {phase.name: np.zeros((phase.weights.size, 6)) for phase in cell.inelastic}
-        cell.system.drop_factor()
-        self.x = np.zeros(cell.n + cell.size)
+        stresses = {phase.name: np.zeros((phase.weights.size, 6)) for phase in model.inelastic}
+        model.system.drop_factor()
+        self.x = np.zeros(model.n + model.size)
         self.law = law
-        self.softening = {} if side is None else softening_phases(cell, side)
+        self.softening = {} if side is None else softening_phases(model, side)
         for name in self.softening:
             variables[name][DAMAGE] = np.zeros_like(variables[name][WORK])
         self.viscosity = viscosity
@@ -129,8 +130,8 @@ class IncrementalCell(IncrementalProblem):
         self.parts = parts
         self._begun = 0
         debonding = None
-        if cell.interface is not None:
-            zero = np.zeros((len(cell.interface.weights), cell.block))
+        if model.interface is not None:
+            zero = np.zeros((len(model.interface.weights), model.block))
             debonding = Debonding(zero, zero, zero[:, 0], zero[:, 0])
         breaks = debonding is not None or bool(self.softening)
         work = Work(np.zeros_like(self.x)) if breaks else None
@@ -140,19 +141,19 @@ class IncrementalCell(IncrementalProblem):
         self._before = self.state
         if breaks:
             self.newton = Newton(_ITERATIONS_OF_SNAPS, smallest_step=_SMALLEST_STEP_OF_SNAPS)
-        elif cell.inelastic:
+        elif model.inelastic:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property
     def mean_strain(self) -> Floats:
         """Mean strain (6,) in Kelvin's notation."""
         strain = np.zeros(6)
-        strain[: self.cell.size] = self.x[self.cell.n :]
+        strain[: self.model.size] = self.x[self.model.n :]
         return strain
 
     def begin(self, segment: Segment, *, is_first: bool) -> None:  # noqa: ARG002 (all are alike)
         """Begin a segment of the path; earlier equilibria are not used for the prediction."""
-        size = self.cell.size
+        size = self.model.size
         place = np.array(IN_PLANE) if len(segment.end) == len(AXES) else np.arange(6)
         # R from x, y, z to the axes of the loading, E' = R E
         turn = _axes_of(segment)
@@ -177,7 +178,7 @@ class IncrementalCell(IncrementalProblem):
 
     def _length_of(self, way: Floats, free: Ints, segment: Segment) -> float:
         """Add up strains, stresses over E_m, and thermal strains of a segment as a mean strain."""
-        materials = {phase.name: phase.material for phase in self.cell.phases}
+        materials = {phase.name: phase.material for phase in self.model.phases}
         elasticities = [material.elasticity for material in materials.values()]
         moduli = [1e3 * elasticity.modulus_across for elasticity in elasticities]
         expansion = max(float(np.abs(elasticity.expansion).max()) for elasticity in elasticities)
@@ -198,7 +199,7 @@ class IncrementalCell(IncrementalProblem):
 
     def prescribe(self, x: Floats, t: float) -> None:
         """Write the prescribed mean strains at fraction t to unknowns x."""
-        n = self.cell.n
+        n = self.model.n
         # E = Rᵀ E' with the prescribed components of E'
         mean = self._turn @ x[n:]
         mean[self._prescribed] = self._load(t)[0][self._prescribed]
@@ -206,11 +207,11 @@ class IncrementalCell(IncrementalProblem):
 
     def residual(self, x: Floats, t: float) -> Residual:
         """Evaluate the residual of nodal forces and of the free components of the mean stress."""
-        cell = self.cell
-        n = cell.n
+        model = self.model
+        n = model.n
         target, temperature, time = self._load(t)
         responses = self._evaluate(x, temperature, time - self.state.time)
-        force = cell.force(x, temperature, responses)
+        force = model.force(x, temperature, responses)
         debonding, work = None, None
         if self.state.work is not None:
             work = self._work_of_phases(x, force, self.state.work)
@@ -219,22 +220,22 @@ class IncrementalCell(IncrementalProblem):
             if self.law is not None:
                 debonding, work = self._debond(x, t, force, work)
         # r = f_ext - f_int(x)
-        mean_force = cell.area * target[self._free] - self._directions.T @ force[n:]
-        stress = force[n:] / cell.area
+        mean_force = model.area * target[self._free] - self._directions.T @ force[n:]
+        stress = force[n:] / model.area
         self._responses = responses
         self.trial = State(
             temperature,
             time,
             {name: response.state for name, response in responses.items()},
             {name: response.stress for name, response in responses.items()},
-            np.append(stress, np.zeros(6 - cell.size)),
+            np.append(stress, np.zeros(6 - model.size)),
             debonding,
             work,
             self.state.peak,
         )
-        local = np.linalg.norm(-force[:n]) / (cell.area * cell.force_scale)
-        imbalance = float(max(local, np.linalg.norm(mean_force) / cell.area))
-        held = abs(temperature) * cell.thermal_stress
+        local = np.linalg.norm(-force[:n]) / (model.area * model.force_scale)
+        imbalance = float(max(local, np.linalg.norm(mean_force) / model.area))
+        held = abs(temperature) * model.thermal_stress
         vector = np.append(-force[:n], mean_force)
         return Residual(vector, imbalance, float(np.linalg.norm(stress)), held)
 
@@ -242,20 +243,20 @@ class IncrementalCell(IncrementalProblem):
         """Add the work that the forces (n + k,) of the phases do up to unknowns x."""
         change = x - self.x
         # Work of the phases 1/2 (f_old + f) · Δx, and of the mean stress 1/2 (f_old + f)_E · ΔE
-        work = 0.5 * (old.force + force) * change / self.cell.area
+        work = 0.5 * (old.force + force) * change / self.model.area
         return Work(
             force.copy(),
             old.bulk + float(work.sum()),
-            old.external + float(work[self.cell.n :].sum()),
+            old.external + float(work[self.model.n :].sum()),
             old.viscous,
             old.snaps,
         )
 
     def _resist(self, x: Floats, t: float, force: Floats, work: Work) -> Work:
         """Add viscous stresses of softening phases to the forces (n + k,) of the phases."""
-        cell = self.cell
+        model = self.model
         change = x - self.x
-        for phase in cell.damageable:
+        for phase in model.damageable:
             softening = self.softening[phase.name]
             # It grows with the plastic strain up to the onset, so that it has no jump.
             reached = softening.mean(self.state.variables[phase.name]["p"])
@@ -263,28 +264,28 @@ class IncrementalCell(IncrementalProblem):
             # Viscous stress ζ σ_0² h / 2G Δε / Δs, with the length Δs of the step as a mean strain
             viscosity = _SHARE_OF_PHASES * self.viscosity * softening.slope * share
             viscosity /= self._length * (t - self._t)
-            viscous = cell.viscous_force(phase, change, viscosity)
+            viscous = model.viscous_force(phase, change, viscosity)
             self._viscosities[phase.name] = viscosity
             force += viscous
-            done = viscous * change / cell.area
-            external = work.external + float(done[cell.n :].sum())
+            done = viscous * change / model.area
+            external = work.external + float(done[model.n :].sum())
             work = work._replace(external=external, viscous=work.viscous + float(done.sum()))
         return work
 
     def _debond(self, x: Floats, t: float, force: Floats, work: Work) -> tuple[Debonding, Work]:
         """Open the interfaces to unknowns x, and add their forces to those of the phases."""
-        cell, law, old = self.cell, self.law, self.state.debonding
-        assert cell.interface is not None
+        model, law, old = self.model, self.law, self.state.debonding
+        assert model.interface is not None
         assert law is not None
         assert old is not None
-        opening = cell.opening(x)
+        opening = model.opening(x)
         step = opening - old.opening
         # Viscous tractions ζ N / δ_f Δδ / Δs, with the length Δs of the step as a mean strain
         drag = self.viscosity * law.softening / (self._length * (t - self._t))
         now = law.evaluate(opening, old.damage)
-        self._interface_tangent = now.tangent + drag * np.eye(cell.block)
-        weights = cell.interface.weights / cell.area
-        cell.add_interface_forces(force, now.traction + drag * step)
+        self._interface_tangent = now.tangent + drag * np.eye(model.block)
+        weights = model.interface.weights / model.area
+        model.add_interface_forces(force, now.traction + drag * step)
         viscous = work.viscous + drag * float(weights @ (step**2).sum(axis=1))
         dissipated = old.dissipated + now.dissipated
         debonding = Debonding(opening, now.traction, now.damage, dissipated)
@@ -295,8 +296,8 @@ class IncrementalCell(IncrementalProblem):
     ) -> Responses:
         """Return responses of inelastic phases to x, from a state or the last equilibrium."""
         responses: Responses = {}
-        for phase in self.cell.inelastic:
-            strain = self.cell.strain(phase, x, temperature).reshape(-1, 6)
+        for phase in self.model.inelastic:
+            strain = self.model.strain(phase, x, temperature).reshape(-1, 6)
             variables = (start or self.state).variables[phase.name]
             response = self.points[phase.name].evaluate(strain, variables, dt)
             responses[phase.name] = response
@@ -306,20 +307,20 @@ class IncrementalCell(IncrementalProblem):
 
     def assemble_tangent(self) -> None:
         """Assemble the tangent at the last trial."""
-        self.cell.assemble(self._responses)
-        for phase in self.cell.damageable:
-            self.cell.add_viscosity(phase, self._viscosities[phase.name])
+        self.model.assemble(self._responses)
+        for phase in self.model.damageable:
+            self.model.add_viscosity(phase, self._viscosities[phase.name])
         if self.law is not None:
-            self.cell.add_interface_tangent(self._interface_tangent)
+            self.model.add_interface_tangent(self._interface_tangent)
 
     def damp(self, damping: float) -> None:
         """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
-        self.cell.add_elastic(damping)
+        self.model.add_elastic(damping)
 
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of factorisations and iterations of the linear solver."""
-        return dict(self.cell.system.counts)
+        return dict(self.model.system.counts)
 
     def not_elliptic(self) -> dict[str, float]:
         """Return shares of phases that have lost ellipticity at the last equilibrium, by name."""
@@ -330,7 +331,7 @@ class IncrementalCell(IncrementalProblem):
         dt = at.time - self._before.time
         responses = self._evaluate(self.x, at.temperature, dt or 1.0, self._before)
         shares = {}
-        for phase in self.cell.inelastic:
+        for phase in self.model.inelastic:
             if phase.name in self.softening:  # its elements are meant to lose ellipticity
                 continue
             weights = phase.weights.ravel()
@@ -363,8 +364,8 @@ class IncrementalCell(IncrementalProblem):
 
     def solve(self, residual: Floats, accuracy: float) -> Floats:
         """Solve for a Newton step (n + k,)."""
-        n = self.cell.n
-        dx = self.cell.system.solve(residual, self._directions, accuracy)
+        n = self.model.n
+        dx = self.model.system.solve(residual, self._directions, accuracy)
         return np.append(dx[:n], self._directions @ dx[n:])
 
     def step_error(self, x: Floats, t: float, iterations: int) -> float:
@@ -411,7 +412,7 @@ class IncrementalCell(IncrementalProblem):
 
     def _loads(self) -> bool:
         """Return whether this is the last part of the path, and its prescribed strains do work."""
-        stress = self._turn @ self.state.mean_stress[: self.cell.size]
+        stress = self._turn @ self.state.mean_stress[: self.model.size]
         work = stress[self._prescribed] @ self._way[self._prescribed]
         return self._begun == self.parts and bool(work > 0)
 
@@ -424,7 +425,7 @@ class IncrementalCell(IncrementalProblem):
 
     def restart(self, x: Floats, state: State) -> None:
         """Go back to an equilibrium."""
-        self.cell.system.drop_factor()
+        self.model.system.drop_factor()
         super().restart(x, state)
         self._before = state
 
@@ -442,12 +443,12 @@ class IncrementalCell(IncrementalProblem):
             damaged and broken. If the mesh is cut, the length fractions of interfaces that are
             damaged and debonded.
         """
-        cell = self.cell
+        model = self.model
         plastic = np.zeros(6)
         yielded = np.zeros(())
-        for phase in cell.inelastic:
+        for phase in model.inelastic:
             variables = self.state.variables[phase.name]
-            weights = phase.weights.ravel() / cell.area
+            weights = phase.weights.ravel() / model.area
             if "plastic_strain" in variables:
                 plastic += weights @ variables["plastic_strain"]
             if "p" in variables:
@@ -492,15 +493,15 @@ class IncrementalCell(IncrementalProblem):
             broken += float(softening.areas @ (damage >= 1))
             energy += softening.dissipated(work)
         values = {"damaged_area": damaged, "broken_area": broken, "softening_energy": energy}
-        return {name: value / self.cell.area for name, value in values.items()}
+        return {name: value / self.model.area for name, value in values.items()}
 
     def _of_interfaces(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the fractions and energies of the interfaces."""
-        at, points = self.state.debonding, self.cell.interface
+        at, points = self.state.debonding, self.model.interface
         if at is None or points is None:
             return {}, {}
         share = points.weights / points.weights.sum()
-        weights = points.weights / self.cell.area
+        weights = points.weights / self.model.area
         # Stored energy 1/2 t · δ
         stored = weights @ (0.5 * at.opening * at.traction).sum(axis=1)
         fractions = {
@@ -520,7 +521,7 @@ def _axes_of(segment: Segment) -> Floats:
     return shear_rotation(segment.shear_angle) @ plane_rotation(-segment.angle)
 
 
-def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:
+def softening_phases(model: FEModel, side: float) -> dict[str, Softening]:
     """Make the damage of the phases of an RVE with a side [mm].
 
     Returns:
@@ -530,7 +531,7 @@ def softening_phases(cell: Cell, side: float) -> dict[str, Softening]:
         ValueError: If an element is too large for a fracture energy.
     """
     softening = {}
-    for phase in cell.damageable:
+    for phase in model.damageable:
         damage, stress = phase.material.damage, phase.material.stress_at_onset
         assert damage is not None
         assert stress is not None

@@ -61,7 +61,7 @@ def save_mesh(rve: RVESolution | CompositeSolution, path: Path) -> None:
     require_kind("rve", rve, RVESolution, CompositeSolution)
     path = require_path("path", path)
     require_mesh_file(path)
-    d: Domain = rve.cell.domain if isinstance(rve, CompositeSolution) else rve.discretisation
+    d: Domain = rve.model.domain if isinstance(rve, CompositeSolution) else rve.discretisation
     points, triangles = d.points, d.triangles
     if len(d.interfaces):  # join the two sides of the interfaces again
         joined = np.arange(len(points))

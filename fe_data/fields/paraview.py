@@ -81,7 +81,7 @@ def require_own_fields(path: Path) -> None:
 def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterator[None]:
     """Write fields like `save_fields`; they replace existing files at the end of the block."""
     if isinstance(rve, CompositeSolution):
-        d: Domain = rve.cell.domain
+        d: Domain = rve.model.domain
         steps: Any = range(len(rve.steps))
     else:
         d = rve.discretisation
@@ -128,7 +128,7 @@ def save_interfaces(rve: CompositeSolution, path: Path) -> None:
     require_kind("rve", rve, CompositeSolution)
     path = require_path("path", path, ENDING)
     require_own_fields(path)
-    sides = rve.cell.domain.interfaces[:, :3]
+    sides = rve.model.domain.interfaces[:, :3]
     if not len(sides):
         raise ValueError("rve has no interfaces: its fibres cannot debond")
     nodes, lines = np.unique(sides, return_inverse=True)
@@ -137,7 +137,7 @@ def save_interfaces(rve: CompositeSolution, path: Path) -> None:
         {name: at_nodes[nodes] for name, at_nodes in _nodal_values(rve, step).items()}
         for step in range(len(rve.steps))
     )
-    with _replacing_series(path, cells, rve.cell.domain.points[nodes], {}, values):
+    with _replacing_series(path, cells, rve.model.domain.points[nodes], {}, values):
         pass
 
 
@@ -215,8 +215,8 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
     """Return all fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
-        m = len(rve.cell.domain.triangles)
-        softens = bool(rve.cell.damageable)
+        m = len(rve.model.domain.triangles)
+        softens = bool(rve.model.damageable)
         means = _means_of_phases(rve.fields(step).values(), m, softens=softens)
         return {**_nodal_values(rve, step), **means}
     means = _means_of_phases(_phases(rve, step), len(rve.discretisation.triangles))

@@ -26,7 +26,7 @@ from fe_data.arrays import Floats, Ints, numbers
 from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.phases import Phases, require_no_phases
-from fe_data.composite.rve import composite_cell, composite_domain, one_thread
+from fe_data.composite.rve import composite_domain, composite_model, one_thread
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
@@ -108,7 +108,7 @@ class _Fast(IncrementalRVE):
         return state
 
 
-class _General(stepping.IncrementalCell):
+class _General(stepping.IncrementalModel):
     """Equations of the general solver, with the derivative by the mean strain of the segment."""
 
     def begin(self, segment: Segment, *, is_first: bool) -> None:
@@ -120,22 +120,22 @@ class _General(stepping.IncrementalCell):
         """Accept the last trial at fraction t, and differentiate it."""
         before = self.state
         super().commit(x, t)
-        cell = self.cell
-        K = cell.system
-        forces = np.zeros((3, cell.n + cell.size))
-        mean = np.eye(cell.size)[:, IN_PLANE]
+        model = self.model
+        K = model.system
+        forces = np.zeros((3, model.n + model.size))
+        mean = np.eye(model.size)[:, IN_PLANE]
         if self._changes:
-            none = np.zeros((cell.n + cell.size, 3))
+            none = np.zeros((model.n + model.size, 3))
             d_stress = self._differentiate(none, before)[0]
             for j, force in enumerate(forces):
-                cell.add_forces(
+                model.add_forces(
                     force, {name: derivative[..., j] for name, derivative in d_stress.items()}
                 )
         self.assemble_tangent()
         # K du = -(B t + ∂r/∂s ds)
-        du = -K.solve_columns(t * K.border @ mean + forces[:, : cell.n].T)
-        total = t * K.macro @ mean + K.across @ du + forces[:, cell.n :].T
-        self._tangent = total[IN_PLANE] / cell.area
+        du = -K.solve_columns(t * K.border @ mean + forces[:, : model.n].T)
+        total = t * K.macro @ mean + K.across @ du + forces[:, model.n :].T
+        self._tangent = total[IN_PLANE] / model.area
         if t < 1.0:
             dx = np.concatenate([du, t * mean])
             _, self._changes = self._differentiate(dx, before)
@@ -147,11 +147,11 @@ class _General(stepping.IncrementalCell):
         stresses = {}
         variables = {}
         dt = self.state.time - before.time
-        for phase in self.cell.inelastic:
+        for phase in self.model.inelastic:
             name = phase.name
             start = before.variables[name]
-            strain = self.cell.strain(phase, self.x, self.state.temperature).reshape(-1, 6)
-            d_strain = [self.cell.strain(phase, column, 0.0).reshape(-1, 6) for column in dx.T]
+            strain = self.model.strain(phase, self.x, self.state.temperature).reshape(-1, 6)
+            d_strain = [self.model.strain(phase, column, 0.0).reshape(-1, 6) for column in dx.T]
             changes = self._changes.get(name) or {
                 variable: np.zeros((*values.shape, 3)) for variable, values in start.items()
             }
@@ -258,8 +258,8 @@ class MaterialPoint(Short):
                 domain: Domain = d
             else:
                 domain = composite_domain(self.phases, fibres, settings.resolution)
-                cell = composite_cell(self.phases, fibres, domain, out_of_plane=False)
-                self._rve = _General(cell)
+                model = composite_model(self.phases, fibres, domain, out_of_plane=False)
+                self._rve = _General(model)
         self._identity = _identity(fibres, domain, self.inputs, settings, self.phases)
         self._follower = Follower(self._rve, settings.tolerance)
         self._accepted = self._follower.equilibrium

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fe_data.composite import cell, rve
-from fe_data.composite.cell import Cell, PhaseElements, shape_gradients, strain_operator
+from fe_data.composite import model, rve
+from fe_data.composite.model import FEModel, PhaseElements, shape_gradients, strain_operator
 
 
-class FastElements(Cell):
+class FastElements(FEModel):
     """Discrete equations with P2 elements, whose dilatation is constant in the matrix.
 
     At three integration points, linear functions interpolate any dilatation, so `strain_operator`
@@ -38,6 +38,6 @@ class FastElements(Cell):
 @pytest.fixture
 def fast_elements(monkeypatch):
     """Let the general solver have the elements and the mesh of the fast one."""
-    monkeypatch.setattr(cell, "_DEGREE", 2)
-    monkeypatch.setattr(rve, "Cell", FastElements)
+    monkeypatch.setattr(model, "_DEGREE", 2)
+    monkeypatch.setattr(rve, "FEModel", FastElements)
     monkeypatch.setattr(rve, "with_layer", lambda mesh, _: mesh)

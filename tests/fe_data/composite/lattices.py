@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.rve import composite_domain, composite_model
 from fe_data.geometry.microstructure import Microstructure
 
 
@@ -19,12 +19,12 @@ def hexagonal(vf):
 
 
 def hexagonal_cell(phases, vf, resolution):
-    """Elastic cell of a hexagonal array."""
+    """Elastic model of a hexagonal array."""
     domain = composite_domain(phases, hexagonal(vf), resolution, elastic=True)
-    return composite_cell(phases, hexagonal(vf), domain, out_of_plane=True, elastic=True)
+    return composite_model(phases, hexagonal(vf), domain, out_of_plane=True, elastic=True)
 
 
 def square_cell(phases, vf, resolution):
-    """Elastic cell of a square array."""
+    """Elastic model of a square array."""
     domain = composite_domain(phases, square(vf), resolution, elastic=True)
-    return composite_cell(phases, square(vf), domain, out_of_plane=True, elastic=True)
+    return composite_model(phases, square(vf), domain, out_of_plane=True, elastic=True)

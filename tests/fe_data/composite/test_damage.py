@@ -26,13 +26,13 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.__main__ import main
-from fe_data.composite.cell import Cell
 from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.law_registry import CURVE
 from fe_data.composite.laws import j2
 from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.model import FEModel
 from fe_data.composite.softening import DamagedResponse
-from fe_data.composite.stepping import IncrementalCell, softening_phases
+from fe_data.composite.stepping import IncrementalModel, softening_phases
 from fe_data.geometry.domain import create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
@@ -84,9 +84,9 @@ def pulled(columns, band, strain=0.08, increments=50):
     domain = bar(columns)
     rest = Material(TransverselyIsotropic(3.5, 1e-5, 0.0, 0.0, 1e-3, axis=0.0))
     parts = [("rest", rest, domain.material == MATRIX), ("band", band, domain.material == 0)]
-    cell = Cell(domain, parts, out_of_plane=False)
+    model = FEModel(domain, parts, out_of_plane=False)
     pull = Loading((strain, *[None] * 5), increments=increments)
-    return follow(IncrementalCell(cell, side=SIDE), pull, increments, 1e-8).history, cell
+    return follow(IncrementalModel(model, side=SIDE), pull, increments, 1e-8).history, model
 
 
 def per_area(history):
@@ -148,27 +148,27 @@ def test_the_tangent_is_the_derivative_of_the_forces(name):
     """Points below the onset, softening and broken ones, against central differences."""
     domain = bar(3)
     material = damaged(name, onset=0.01, energy=6.0)
-    cell = Cell(domain, [("matrix", material, domain.material < 1)], out_of_plane=False)
-    points = MaterialPoints(material, cell.size)
-    softening = softening_phases(cell, SIDE)["matrix"]
-    rest = points.rest(cell.phases[0].weights.size)
+    model = FEModel(domain, [("matrix", material, domain.material < 1)], out_of_plane=False)
+    points = MaterialPoints(material, model.size)
+    softening = softening_phases(model, SIDE)["matrix"]
+    rest = points.rest(model.phases[0].weights.size)
     rng = np.random.default_rng(3)
-    x = np.append(rng.normal(scale=0.001, size=cell.n), [0.02, -0.01, 0.0, 0.01])
+    x = np.append(rng.normal(scale=0.001, size=model.n), [0.02, -0.01, 0.0, 0.01])
 
     def response(x):
-        strain = cell.strain(cell.phases[0], x, 0.0).reshape(-1, 6)
+        strain = model.strain(model.phases[0], x, 0.0).reshape(-1, 6)
         return {"matrix": DamagedResponse(points.evaluate(strain, rest), softening)}
 
     at_x = response(x)
     damage = at_x["matrix"].state[DAMAGE]
     assert ((damage > 0) & (damage < 1)).sum() > 10
-    cell.assemble(at_x)
+    model.assemble(at_x)
     change = rng.normal(size=len(x))
     step = 1e-7
     shifted = [x + sign * step * change for sign in (1, -1)]
-    ends = [cell.force(at, 0.0, response(at)) for at in shifted]
+    ends = [model.force(at, 0.0, response(at)) for at in shifted]
     slope = (ends[0] - ends[1]) / (2 * step)
-    derivative = cell.system.product(change, np.eye(cell.size))
+    derivative = model.system.product(change, np.eye(model.size))
     np.testing.assert_allclose(derivative, slope, atol=1e-6 * np.abs(slope).max())
     assert at_x["matrix"].state[WORK].min() == 0.0
 

@@ -33,9 +33,9 @@ from fe_data.__main__ import main
 from fe_data.cli.sampling import report
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.phases import EXAMPLES
-from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.rve import composite_domain, composite_model
 from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
-from fe_data.composite.stepping import IncrementalCell
+from fe_data.composite.stepping import IncrementalModel
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.geometry.microstructure import random_microstructure
 
@@ -187,8 +187,8 @@ def test_the_tangent_is_the_derivative_of_the_traction(size):
 def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plane):
     """Also for fibres that the edges of the RVE cut."""
     domain = composite_domain(DEBONDING, CUT, 6.0)
-    cell = composite_cell(DEBONDING, CUT, domain, out_of_plane=out_of_plane)
-    points = cell.interface
+    model = composite_model(DEBONDING, CUT, domain, out_of_plane=out_of_plane)
+    points = model.interface
     length = 2 * np.pi * CUT.radii.sum()
     assert points.weights.sum() == pytest.approx(length, rel=1e-3)
     assert len(np.unique(points.nodes)) == points.nodes.size
@@ -263,8 +263,8 @@ def test_a_tenth_of_the_viscosity_changes_the_viscous_work_but_not_the_energy_of
     phases = dataclasses.replace(GLASS_EPOXY, interface=brittle)
     pull = Loading((0.02, *[None] * 5), increments=40)
     default = simulated(phases, THREE, pull, resolution=3.0).strength
-    less = functools.partial(IncrementalCell, viscosity=0.1 * VISCOSITY)
-    monkeypatch.setattr("fe_data.composite.rve.IncrementalCell", less)
+    less = functools.partial(IncrementalModel, viscosity=0.1 * VISCOSITY)
+    monkeypatch.setattr("fe_data.composite.rve.IncrementalModel", less)
     less_viscous = simulated(phases, THREE, pull, resolution=3.0).strength
     assert default.snap_share == pytest.approx(less_viscous.snap_share, rel=0.2)
     assert 0.1 < default.snap_share < 0.2
@@ -345,7 +345,7 @@ def test_the_path_ends_when_the_stress_has_fallen(broken):
 def test_the_mesh_opens_where_the_interface_is_damaged(broken):
     """The displacements of both faces differ by the opening."""
     fields = broken.interface_fields()
-    sides = broken.cell.domain.interfaces
+    sides = broken.model.domain.interfaces
     inside, outside = broken.displacement()[sides[:, :3]], broken.displacement()[sides[:, 3:]]
     apart = np.linalg.norm(outside - inside, axis=2)
     opening = fields["opening"][sides]
@@ -379,10 +379,10 @@ def test_the_file_of_interfaces_has_their_openings(broken, tmp_path):
         return np.frombuffer(numbers, kind, count, int(item.attrib["Seek"])).reshape(shape)
 
     (grid,) = (element for element in root.iter("Grid") if element.find("Time") is not None)
-    sides = broken.cell.domain.interfaces[:, :3]
+    sides = broken.model.domain.interfaces[:, :3]
     lines = read(grid.find("Topology/DataItem"))
     points = read(grid.find("Geometry/DataItem"))
-    np.testing.assert_allclose(points[lines], broken.cell.domain.points[sides], atol=1e-6)
+    np.testing.assert_allclose(points[lines], broken.model.domain.points[sides], atol=1e-6)
     fields = {element.attrib["Name"]: read(element[0]) for element in grid.iter("Attribute")}
     expected = broken.interface_fields()
     assert fields.keys() == {"displacement", *expected}

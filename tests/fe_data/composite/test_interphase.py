@@ -14,7 +14,7 @@ from fe_data import (
 )
 from fe_data.__main__ import main
 from fe_data.composite.constants import Constants, cylinders
-from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.rve import composite_domain, composite_model
 from fe_data.geometry.microstructure import clear_of_edges, random_microstructure
 from tests.fe_data.composite.lattices import hexagonal
 
@@ -33,8 +33,8 @@ def test_rings_have_their_area_also_where_edges_cut_them(thickness):
         interphase=thickness,
     )
     domain = composite_domain(COATED, micro, 6.0)
-    cell = composite_cell(COATED, micro, domain, out_of_plane=False)
-    area = {phase.name: phase.weights.sum() for phase in cell.phases}
+    model = composite_model(COATED, micro, domain, out_of_plane=False)
+    area = {phase.name: phase.weights.sum() for phase in model.phases}
     inner = 2 * np.pi * 0.2**2
     outer = 2 * np.pi * (0.2 + thickness) ** 2
     assert area["fibres"] == pytest.approx(inner, rel=1e-9)

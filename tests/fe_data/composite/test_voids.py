@@ -16,9 +16,9 @@ from fe_data import (
     named_phases,
     solve_composite,
 )
-from fe_data.composite.cell import Cell
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.model import FEModel
 from fe_data.composite.phases import Phases
 from fe_data.composite.rve import composite_domain
 from fe_data.geometry.microstructure import clear_of_edges, random_microstructure
@@ -82,7 +82,7 @@ def test_a_small_strain_has_the_stress_of_the_effective_constants(name, kind):
 
 
 def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
-    """The stiffness of the cell differs by a share of the soft modulus, which vanishes with it."""
+    """The stiffness of the model differs by a share of the soft modulus, which vanishes with it."""
     two = clear_of_edges(Microstructure([[0.25, 0.3], [0.75, 0.7]], [0.2, 0.15]))
     phases = named_phases("glass_epoxy")
     domain = composite_domain(phases, two, 5, elastic=True)
@@ -96,7 +96,7 @@ def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
         soft = Material(Isotropic(modulus, 0.3))
         materials = [phases.matrix, phases.fibres, soft]
         parts = list(zip("mfs", materials, in_phases, strict=True))
-        stiffness, _ = homogenised(Cell(domain, parts, out_of_plane=True, elastic=True))
+        stiffness, _ = homogenised(FEModel(domain, parts, out_of_plane=True, elastic=True))
         engineering = stiffness / np.outer(TO_KELVIN, TO_KELVIN) / 1e3
         distances.append(np.linalg.norm(engineering - empty) / np.linalg.norm(empty))
     assert distances[0] < 1e-3

@@ -126,7 +126,7 @@ def test_a_mesh_has_the_areas_of_the_phases_and_matching_edges(rve, tmp_path, su
     path = tmp_path / f"rve{suffix}"
     save_mesh(rve, path)
     points, phases = READERS[suffix](path)
-    domain = rve.cell.domain
+    domain = rve.model.domain
     np.testing.assert_allclose(points, domain.points, rtol=0, atol=1e-13)
     assert {*phases} == {*AREAS}
     assert sum(map(len, phases.values())) == len(domain.triangles)

@@ -25,8 +25,8 @@ from fe_data import (
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import PAIRS, TO_KELVIN, rotation
 from fe_data.composite.material_points import MaterialPoints
-from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.composite.stepping import IncrementalCell
+from fe_data.composite.rve import composite_domain, composite_model
+from fe_data.composite.stepping import IncrementalModel
 from fe_data.composite.tangent import TangentSystem, gmres
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
@@ -140,7 +140,7 @@ def test_six_components_contain_plane_strain():
     plane = small(PAPER, Loading((0.01, None, None)), increments=3).history["stress"]
     loading = Loading((0.01, None, 0.0, None, 1e-15, None))  # a shear that means nothing
     whole = small(PAPER, loading, increments=3)
-    assert whole.cell.size == 6
+    assert whole.model.size == 6
     np.testing.assert_allclose(whole.history["stress"], plane, atol=1e-5)
 
 
@@ -183,7 +183,7 @@ def test_work_of_the_averages_is_the_average_of_the_work(general):
 
 def test_opposite_sides_move_by_the_mean_strain(general):
     """v(x + 1) - v(x) = E e_x, and along z the shear strains xz and yz are those of v_z."""
-    points = general.cell.domain.points
+    points = general.model.domain.points
     v = general.displacement()
     xx, yy, _, xy, xz, yz = general.history["strain"][-1]
     for axis, expected in ((0, [xx, xy, 2 * xz]), (1, [xy, yy, 2 * yz])):
@@ -195,8 +195,8 @@ def test_opposite_sides_move_by_the_mean_strain(general):
 def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
     domain = composite_domain(CARBON, TWO_FIBRES, 2.0)
-    cell = composite_cell(CARBON, TWO_FIBRES, domain, out_of_plane=True)
-    follower = Follower(IncrementalCell(cell), 1e-10)
+    model = composite_model(CARBON, TWO_FIBRES, domain, out_of_plane=True)
+    follower = Follower(IncrementalModel(model), 1e-10)
     follower.begin(Loading((0.01, None, None, 0.01, 0.01, None)).segments(1)[0])
     follower.advance(0.5)
     residuals = np.array(follower.residuals)
@@ -209,7 +209,7 @@ def test_newtons_method_is_quadratic():
 
 
 def test_thermal_strain_is_free_and_its_stress_is_held():
-    """A homogeneous cell: ε = α ΔT where all is free, σ = -C α ΔT where nothing is."""
+    """A homogeneous model: ε = α ΔT where all is free, σ = -C α ΔT where nothing is."""
     one = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, -0.5e-6, 15e-6, axis=30.0)
     phases = Phases(Material(one), Material(one))
     free = small(phases, Loading((None,) * 6, temperature=-100.0), increments=1)
@@ -245,7 +245,7 @@ def test_tension_after_cooling_of_an_elastic_cell_is_the_sum_of_both():
 
 
 def test_hookes_law_of_an_axis_in_the_plane():
-    """A homogeneous cell whose axis is at 30 degrees: σ = C ε, E along the axis is E_L."""
+    """A homogeneous model whose axis is at 30 degrees: σ = C ε, E along the axis is E_L."""
     one = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=30.0)
     strain = 1e-3 * np.array([1.0, -2.0, 0.5, 0.7, -0.4, 0.9])
     solved = small(Phases(Material(one), Material(one)), Loading(tuple(strain)), increments=1)
@@ -266,8 +266,8 @@ def test_a_turned_cell_has_the_turned_stiffness():
         fibres = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=axis))
         phases = Phases(matrix, fibres)
         domain = composite_domain(phases, microstructure, 8.0)
-        cell = composite_cell(phases, microstructure, domain, out_of_plane=True, elastic=True)
-        stiffnesses.append(homogenised(cell)[0])
+        model = composite_model(phases, microstructure, domain, out_of_plane=True, elastic=True)
+        stiffnesses.append(homogenised(model)[0])
     quarter = rotation(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     first, second = stiffnesses
     difference = np.linalg.norm(second - quarter @ first @ quarter.T)
@@ -339,7 +339,7 @@ def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
 
 @pytest.mark.parametrize("angle", [45.0, 30.0, -90.0])
 def test_tension_at_an_angle_has_the_modulus_of_this_direction(angle):
-    """Six components, zz free: 1 / E = mᵀ S m for a homogeneous cell, and for a square array."""
+    """Six components, zz free: 1 / E = mᵀ S m for a homogeneous model, and for a square array."""
     n = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0.0])
     m = np.array([n[i] * n[j] for i, j in PAIRS]) * TO_KELVIN
     fibre = Microstructure([[0.5, 0.5]], 0.35)

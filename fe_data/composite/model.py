@@ -80,7 +80,7 @@ class InterfacePoints(Short):
     sides: Ints
 
 
-class Cell(Short):
+class FEModel(Short):
     """Discrete equations of an RVE.
 
     Args:
