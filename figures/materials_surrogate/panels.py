@@ -89,7 +89,7 @@ def predictions(
     prediction: Prediction,
     row: RepeatedScores,
     laws: Sequence[int],
-    limits: np.ndarray | None = None,
+    compared: Sequence[Prediction] = (),
 ) -> Figure:
     """Plot Figs. 12 and 13: parity of each output, and the behaviour law of four test points.
 
@@ -97,7 +97,7 @@ def predictions(
         prediction: Prediction of one ensemble.
         row: Scores of the method over repeats.
         laws: Test points whose behaviour law is shown.
-        limits: Axis limits of the parity plots, (2, n_out); None computes them.
+        compared: Predictions whose figures have the same axis limits; () means this one alone.
 
     Returns:
         The figure.
@@ -105,7 +105,8 @@ def predictions(
     figure = plt.figure(figsize=(WIDTH, 5.4))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
-    limits = parity_limits([prediction]) if limits is None else limits  # (2, n_out)
+    compared = compared or [prediction]
+    limits = _parity_limits(compared)  # (2, n_out)
     observed, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
     bars = BAND * prediction.std * OUTPUT_SCALING.half_range
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
@@ -116,26 +117,39 @@ def predictions(
         axes.set_title(f"{LABELS[name]}\nscaled RMSE {score.mean:.2f}{spread}")
         axes.set(xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j], aspect="equal")
     panels[0].set_ylabel("predicted, ± 2 std")
-    _laws(bottom, prediction, laws)
+    _laws(bottom, prediction, laws, compared)
     for letter, axes in zip(ascii_lowercase, figure.axes, strict=False):
         axes.set_title(f"({letter}) {axes.get_title()}")
     return figure
 
 
-def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
+def _laws(
+    figure, prediction: Prediction, laws: Sequence[int], compared: Sequence[Prediction]
+) -> None:
     """Plot mean ± 2 standard deviations of σ = a + b pᶜ, computed with b and c of each network."""
-    physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples), LOWEST_OUTPUT)
-    observed = OUTPUT_SCALING.inverse_transform(prediction.observed)
     panels = figure.subplots(1, len(laws), sharey=True)
     for axes, i in zip(panels, laws, strict=True):
-        curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
-        band(axes, PLASTIC_STRAIN, curves.mean(axis=0), curves.std(axis=0), "predicted, mean")
-        (simulated,) = behaviour_law(observed[i, :1], observed[i, 1:2])
+        mean, std, simulated = _behaviour_laws(prediction, i)
+        band(axes, PLASTIC_STRAIN, mean, std, "predicted, mean")
         axes.plot(PLASTIC_STRAIN, simulated, "--", color="C1", label="simulated")
         axes.set(title=f"test point {i}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
+    shown = [_behaviour_laws(other, i) for other in compared for i in laws]
+    low = min((mean - BAND * std).min() for mean, std, _ in shown)
+    high = max(max((mean + BAND * std).max(), law.max()) for mean, std, law in shown)
+    margin = 0.05 * (high - low)
+    panels[0].set_ylim(low - margin, high + margin)
     panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
     with_legend(figure, 3)
+
+
+def _behaviour_laws(prediction: Prediction, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean and standard deviation over networks of the law of test point i, and the law."""
+    physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples[:, i]), LOWEST_OUTPUT)
+    observed = OUTPUT_SCALING.inverse_transform(prediction.observed[i])
+    curves = behaviour_law(physical[:, 0], physical[:, 1])
+    (simulated,) = behaviour_law(observed[:1], observed[1:2])
+    return curves.mean(axis=0), curves.std(axis=0), simulated
 
 
 def law_points(test_set: Samples, published: bool) -> list[int]:
@@ -151,7 +165,7 @@ def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return 400.0 + b[:, None] * PLASTIC_STRAIN ** c[:, None]
 
 
-def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
+def _parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
     """Return axis limits that include every point and error bar, (2, n_out), physical."""
     values = [p.mean + sign * BAND * p.std for p in predictions for sign in (-1, 1)]
     values += [p.observed for p in predictions]
