@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.fe_convergence import SEED, VOLUME_FRACTIONS, solve
 from fe_data import Inputs, Loading, Settings, generate, named_design, named_phases, solve_rve
 from fe_data.composite.properties import solve_material
 from fe_data.sparse.solver import chosen_solver
+from studies.mesh.paper import SEED, VOLUME_FRACTIONS, solve
 
 REPEATS = 3
 RVES = 150  # RVEs per worker; with 40 RVEs the start-up of workers would take 10 % of the time

@@ -9,7 +9,7 @@ takes 3 minutes of processor time.
 import argparse
 from typing import NamedTuple
 
-from bench.fe_convergence import FINEST, solve
+from studies.mesh.paper import FINEST, solve
 
 VF = 0.23
 FINER = 1.15  # ratio of element sizes between two meshes of the series

@@ -23,6 +23,16 @@ PLY = {
     "VARIATIONS": {"twice as fine a mesh": (5, 1.01, True)},
     "FINE": 8.0,
 }
+MESHES = {
+    "paper.VOLUME_FRACTIONS": (0.23,),
+    "paper.ELEMENTS": {6: ("P2/P0",)},
+    "paper.FINENESS": (0.5,),
+    "paper.FINEST": 1.0,
+    "materials.SHIPPED": ("glass_epoxy",),
+    "materials.SEEDS": (1,),
+    "materials.STRAINS": (0.001,),
+    "materials.FINENESS": 1.5,
+}
 EPOCHS = {
     "SEEDS": 2,
     "FIELDS": ["bias_correction"],
@@ -45,6 +55,7 @@ PROGRAMS = {
         PLY,
         ["| E-glass/LY556, v_f 0.62 | measured", "| twice as fine a mesh", "| measured | +"],
     ),
+    "mesh": ("", MESHES, ["| vf |", "| 0.23 | 6 | P2/P0", "| glass_epoxy | void | shear | 1"]),
     "size_effect": ("", RVES, ["2 fibres:", "exponents:"]),
     "training_procedures": (
         "",
@@ -72,7 +83,8 @@ def test_a_study_that_prints_runs(name, monkeypatch, tmp_path, capsys):
         pytest.importorskip("botorch")
     study = importlib.import_module(f"studies.{name}.__main__")
     for field, value in smaller.items():
-        monkeypatch.setattr(study, field, value)
+        module, _, constant = field.rpartition(".")
+        monkeypatch.setattr(getattr(study, module) if module else study, constant, value)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, *options.split()])
     if name == "training_procedures":

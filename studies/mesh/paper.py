@@ -1,10 +1,9 @@
-"""How effective properties depend on the mesh: python -m bench.fe_convergence prints a table.
+"""How effective properties with the phases of the paper depend on the mesh.
 
 The elements are quadratic triangles with averaged dilatation (P2/P0) or without (P2). RVEs have 30
 or six fibres. All results are compared with those of the finest P2/P0 mesh.
 """
 
-import argparse
 import time
 from collections.abc import Iterator
 from itertools import product
@@ -18,7 +17,6 @@ from fe_data.geometry.outline import default_size
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.settings import Inputs, Settings
-from figures.markdown import table_lines
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
 ELEMENTS = {30: ("P2/P0", "P2"), 6: ("P2/P0",)}  # by number of fibres
@@ -60,16 +58,10 @@ def differences(rve: RVESolution, exact: RVESolution) -> list[str]:
 
 def rows() -> Iterator[list[str]]:
     """Yield the rows of the table."""
+    solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
     for vf, (n_fibres, elements) in product(VOLUME_FRACTIONS, ELEMENTS.items()):
         exact, _ = solve(vf, FINEST, n_fibres=n_fibres)
         for element, fineness in product(elements, FINENESS):
             rve, seconds = solve(vf, fineness, element, n_fibres)
             case = [f"{vf:g}", str(n_fibres), element, str(2 * rve.discretisation.n_nodes)]
             yield [*case, f"{seconds:.1f}", *differences(rve, exact)]
-
-
-if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
-    for line in table_lines(HEADER, rows()):
-        print(line, flush=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.material_convergence import AXES, FINENESS, SATURATING, SEEDS, solve
+from studies.mesh.materials import AXES, FINENESS, SATURATING, SEEDS, solve
 
 CASES = [
     ("glass_epoxy", "fibres", "tension", 0.01),

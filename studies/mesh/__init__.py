@@ -1,0 +1,1 @@
+"""How results depend on the mesh: the phases of the paper, and other materials."""
