@@ -56,6 +56,11 @@ PROGRAMS = {
         ["| E-glass/LY556, v_f 0.62 | measured", "| twice as fine a mesh", "| measured | +"],
     ),
     "mesh": ("", MESHES, ["| vf |", "| 0.23 | 6 | P2/P0", "| glass_epoxy | void | shear | 1"]),
+    "strength_checks": (
+        "--check halves --most 1 --results results.jsonl",
+        {},
+        ["1 RVEs, 0 ended early: results.jsonl"],
+    ),
     "size_effect": ("", RVES, ["2 fibres:", "exponents:"]),
     "training_procedures": (
         "",
