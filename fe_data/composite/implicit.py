@@ -124,7 +124,9 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
         is_root = (new - x).abs() <= _ACCURACY * x
         if is_root.all():
             break
-        x = new
+        # By rounding errors the iteration for a small unknown can repeat in a cycle.
+        repeats = ~is_root & ((new == low) | (new == high))
+        x = torch.where(repeats, (low + high) / 2, new)
     # At the least root the residual need not vanish, so that `root` must not take its last step.
     inverse = torch.where(x > _LEAST, 1 / slope, 0.0)
     return torch.where(is_root, x, torch.nan), inverse

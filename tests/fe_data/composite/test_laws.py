@@ -109,6 +109,18 @@ def test_a_root_that_does_not_exist_is_nan():
     assert torch.isnan(roots).all()
 
 
+@pytest.mark.parametrize("name", MATERIALS)
+def test_however_small_a_plastic_step_is_the_law_has_a_stress(name):
+    """Rounding errors of the yield function are as large as the smallest steps change it."""
+    points = MaterialPoints(MATERIALS[name])
+    rng = np.random.default_rng(0)
+    strain = 0.02 * rng.normal(size=(400, 6))
+    at = points.evaluate(strain, points.rest(len(strain)))
+    for size in np.logspace(-14, -5, 19):
+        change = size * strain + 0.1 * size * np.abs(strain) * rng.normal(size=strain.shape)
+        assert np.isfinite(points.evaluate(strain + change, at.state).stress).all()
+
+
 @pytest.mark.parametrize("excess", [250.0, 10.0, 1.0, 0.3])
 def test_a_steep_curve_yields_however_small_the_increment(excess):
     """With b p^0.01 = excess, p = (excess / b)^100; its slope is c excess / p."""
