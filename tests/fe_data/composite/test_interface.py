@@ -33,7 +33,7 @@ from fe_data.__main__ import main
 from fe_data.cli.sampling import report
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.phases import EXAMPLES
-from fe_data.composite.rve import composite_domain, composite_model
+from fe_data.composite.rve import cohesive_law, composite_domain, composite_model
 from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
 from fe_data.composite.stepping import IncrementalModel
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
@@ -179,7 +179,7 @@ def test_the_tangent_is_the_derivative_of_the_traction(size):
         change[i] = step
         ends = [LAW.evaluate(opening + sign * change, damage).traction for sign in (1, -1)]
         slope = (ends[0] - ends[1]) / (2 * step)
-        np.testing.assert_allclose(tangent[:, :, i], slope, atol=2e-4 * LAW.stiffness)
+        np.testing.assert_allclose(tangent[:, :, i], slope, atol=1e-6 * LAW.stiffness)
     assert (LAW.evaluate(opening, damage).damage > damage).sum() > 50
 
 
@@ -201,6 +201,42 @@ def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plan
     nearest = np.linalg.norm(apart, axis=2).argmin(axis=1)
     radial = apart[np.arange(len(nearest)), nearest] / CUT.radii[nearest][:, None]
     np.testing.assert_allclose((radial * points.frames[:, 0, :2]).sum(axis=1), 1.0, atol=2e-3)
+    # Normal, tangent and z are orthonormal and right-handed.
+    products = points.frames @ points.frames.swapaxes(1, 2)
+    np.testing.assert_allclose(products - np.eye(model.block), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(points.frames), 1.0)
+
+
+@pytest.mark.parametrize("out_of_plane", [False, True])
+def test_assembled_forces_do_the_work_of_the_tractions_and_have_their_derivative(out_of_plane):
+    """At openings that are closed, softening, unloading and debonded; also across edges."""
+    domain = composite_domain(DEBONDING, CUT, 3.0)
+    model = composite_model(DEBONDING, CUT, domain, out_of_plane=out_of_plane)
+    law = cohesive_law(DEBONDING, CUT)
+    rng = np.random.default_rng(4)
+    final = law.openings(np.zeros(1))[1][0]
+    x = np.append(rng.normal(scale=0.5 * final, size=model.n), np.zeros(model.size))
+    old = rng.choice([0.0, 0.999, 1.0], len(model.interface.weights))
+
+    def force(x):
+        forces = np.zeros_like(x)
+        model.add_interface_forces(forces, law.evaluate(model.opening(x), old).traction)
+        return forces
+
+    at_x = law.evaluate(model.opening(x), old)
+    is_closed, grows, is_debonded = model.opening(x)[:, 0] < 0, at_x.damage > old, old == 1
+    for some in (is_closed, grows, ~grows & ~is_debonded, is_debonded):
+        assert some.sum() > 5
+    change = rng.normal(scale=final, size=len(x))
+    # Virtual work f · δu = ∫ t · δ(opening)
+    done = model.interface.weights @ (at_x.traction * model.opening(change)).sum(axis=1)
+    assert force(x) @ change == pytest.approx(done, rel=1e-9)
+    slope = (force(x + 1e-7 * change) - force(x - 1e-7 * change)) / 2e-7
+    model.assemble({})
+    bonded = model.system.product(change, np.eye(model.size))
+    model.add_interface_tangent(at_x.tangent)
+    derivative = model.system.product(change, np.eye(model.size)) - bonded
+    np.testing.assert_allclose(derivative, slope, atol=1e-6 * np.abs(slope).max())
 
 
 def simulated(phases, fibres, loading, **choices):
