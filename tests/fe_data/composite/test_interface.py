@@ -207,6 +207,22 @@ def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plan
     np.testing.assert_allclose(np.linalg.det(points.frames), 1.0)
 
 
+def test_with_an_interphase_the_fibres_debond_from_it():
+    """The cut has the length of the outlines of the fibres, not of the rings."""
+    ring = Material(Isotropic(10.0, 0.35))
+    coated = dataclasses.replace(CUT, interphase=0.03)
+    phases = dataclasses.replace(DEBONDING, others={"interphase": ring})
+    domain = composite_domain(phases, coated, 4.0)
+    model = composite_model(phases, coated, domain, out_of_plane=False)
+    assert model.interface.weights.sum() == pytest.approx(2 * np.pi * CUT.radii.sum(), rel=1e-3)
+    n = len(CUT.radii)
+    in_fibre = (domain.material >= 0) & (domain.material < n)
+    inside, outside = domain.interfaces[:, :3], domain.interfaces[:, 3:]
+    for nodes, elements in ((inside, in_fibre), (outside, domain.material >= n)):
+        assert np.isin(nodes, domain.triangles[elements]).all()
+        assert not np.isin(nodes, domain.triangles[~elements]).any()
+
+
 @pytest.mark.parametrize("out_of_plane", [False, True])
 def test_assembled_forces_do_the_work_of_the_tractions_and_have_their_derivative(out_of_plane):
     """At openings that are closed, softening, unloading and debonded; also across edges."""
@@ -437,6 +453,28 @@ def test_unloading_is_no_failure():
     assert solved.stop is None
     assert len(solved.history["strain"]) == 17
     assert solved.strength is None
+
+
+def test_debonded_faces_do_not_penetrate():
+    """A pull debonds fibres. Then compression presses them together, and they slide freely.
+
+    So the RVE is softer than a bonded one in compression, and much softer in tension.
+    """
+    pull, push = 0.02, -0.006
+    cycle = Loading([(pull, *[None] * 5), (push, *[None] * 5)], increments=(20, 4))
+    solved = simulated(DEBONDING, CUT, cycle, resolution=3.0)
+    assert solved.stop is None
+    debonding, history = solved.steps[-1].debonding, solved.history
+    is_debonded = debonding.damage == 1
+    assert is_debonded.sum() > 5
+    assert debonding.opening[:, 0].min() > -1e-3 * CUT.radii.min()
+    assert debonding.traction[is_debonded, 0].max() < 0
+    assert (debonding.traction[is_debonded, 1] == 0).all()
+    np.testing.assert_array_equal(history["debonding_energy"][20:], history["debonding_energy"][20])
+    bonded = simulated(GLASS_EPOXY, CUT, Loading((push, *[None] * 5)), resolution=3.0)
+    modulus = bonded.history["stress"][-1, 0] / push
+    assert history["stress"][20, 0] / pull < 0.5 * modulus
+    assert 0.85 * modulus < history["stress"][-1, 0] / push < modulus
 
 
 def test_a_file_has_an_interface(tmp_path):
