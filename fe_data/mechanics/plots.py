@@ -40,10 +40,11 @@ def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
     axes = above.subplot_mosaic("abcd", width_ratios=[1.0, 1.0, 1.12, 1.12])
     axes |= below.subplot_mosaic("efgg")
     draw_microstructure(axes["a"], rve)
-    if rve.cracks is None:
+    cracks = rve.cracks
+    if cracks is None:
         draw_mesh(axes["b"], rve)
     else:
-        draw_cracks(axes["b"], rve, rve.cracks)
+        draw_cracks(axes["b"], rve, cracks)
     draw_mises(axes["c"], rve)
     draw_plastic_strain(axes["d"], rve)
     draw_stress_strain(axes["e"], rve)
@@ -53,7 +54,7 @@ def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
         draw_curve(axes["f"], rve)
     else:
         draw_path(axes["f"], rve)
-    _write_properties(axes["g"], rve)
+    _write_properties(axes["g"], rve, cracks)
     figure.suptitle("\n".join(filter(None, [title, _name(rve.loading)])))
     return figure
 
@@ -266,7 +267,7 @@ def _vertex_rows(rve: SolvedRVE) -> list[int]:
     return [row for row in ends if row < len(rve.history["strain"])]
 
 
-def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
+def _write_properties(ax: Axes, rve: SolvedRVE, cracks: Cracks | None) -> None:
     """Write a table of effective properties, or averages at the end, and of the effort."""
     ax.axis("off")
     e = rve.effective
@@ -287,6 +288,9 @@ def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
             b = ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa")
             c = ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}")
             rows = [b, c, *rows, ("fit residual", f"{e.hardening_residual:.2%}")]
+    if cracks is not None and cracks.strength is not None:
+        stress, strain = cracks.strength
+        rows.insert(0, ("strength", f"{stress:.2f} MPa at a mean strain of {strain:.5f}"))
     rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),
