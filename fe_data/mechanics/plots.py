@@ -26,6 +26,7 @@ _LINE = 80  # characters per line of a warning
 _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the RVE
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
 _DAMAGE = "inferno_r"  # colours of damage
+_FIBRE = "#4c6a92"
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of integration rules by their number of points: fast, general
 
@@ -111,7 +112,7 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
 
 def draw_microstructure(ax: Axes, rve: SolvedRVE) -> None:
     """Draw fibres and matrix."""
-    _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
+    _draw_triangles(ax, rve, _FIBRE, edgecolors="face", lw=0.3)
     m = rve.microstructure
     voids = int(m.is_void.sum())
     fibres = len(m.centres) - voids
@@ -135,7 +136,7 @@ def draw_cracks(ax: Axes, rve: SolvedRVE, cracks: Cracks) -> None:
     moved = cracks.points + factor * shift
     d = rve.discretisation
     corners = moved[d.triangles][:, [0, 5, 1, 3, 2, 4]]
-    colours = np.where(d.material == MATRIX, "#e9edf2", "#4c6a92")
+    colours = _colours_of_phases(rve, _FIBRE)
     is_damaged = cracks.of_elements > 0
     whole = list(corners[~is_damaged])
     ax.add_collection(
@@ -316,11 +317,16 @@ def _averages_at_the_end(rve: SolvedRVE) -> list[tuple[str, str]]:
     return rows
 
 
-def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None:
-    """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
+def _colours_of_phases(rve: SolvedRVE, fibres: str) -> Any:
+    """Return the colour of each triangle; `fibres` is the colour of the fibres."""
     material = rve.discretisation.material
     colours = np.where(material == MATRIX, "#e9edf2", fibres)
-    colours = np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
+    return np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
+
+
+def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None:
+    """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
+    colours = _colours_of_phases(rve, fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
     a = nodes[:, [0, 1, 2], None]

@@ -507,7 +507,10 @@ def test_the_command_breaks_an_rve(tmp_path, capsys, name):
     strength = content["strength"]
     assert strength["is_reached"]
     assert 10.0 < strength["strength_MPa"] < 75.0
-    assert f"strength {strength['strength_MPa']:.2f} MPa" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"strength {strength['strength_MPa']:.2f} MPa" in printed
+    for file in ("fields.xdmf", "interfaces.xdmf"):
+        assert f"wrote {tmp_path / file}" in printed
     assert {"rve.png", "fields.xdmf", "fields.bin"} <= {file.name for file in tmp_path.iterdir()}
     assert "interface_damage" in (tmp_path / "fields.xdmf").read_text()
     lines = (tmp_path / "interfaces.xdmf").read_text()
@@ -518,6 +521,7 @@ def test_the_command_breaks_an_rve(tmp_path, capsys, name):
     bonded = "rve --material glass_epoxy --vf 0.3 --n-fibres 1 --resolution 3 --loading 1e-4,0,0"
     assert main([*bonded.split(), "--increments", "4", "--out", str(tmp_path)]) == 0
     assert not (tmp_path / "interfaces.xdmf").exists()
+    assert "wrote" not in capsys.readouterr().out
 
 
 def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):

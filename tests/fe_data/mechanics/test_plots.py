@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.table import Table
 
@@ -18,7 +18,7 @@ from fe_data import (
     VolumeFraction,
 )
 from fe_data.composite.properties import solve_material
-from fe_data.mechanics.plots import draw_cracks, plot_rve
+from fe_data.mechanics.plots import draw_cracks, draw_microstructure, plot_rve
 
 FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
@@ -56,6 +56,23 @@ def test_cracks_have_the_opening_and_the_damage_of_the_interfaces(broken):
         np.testing.assert_array_equal(face.get_array(), cracks.damage.mean(axis=1))
         assert face.get_clim() == (0.0, 1.0)
     assert cracks.damage.max() == 1.0
+
+
+def test_damaged_elements_have_the_colour_of_their_damage_and_others_that_of_their_phase(broken):
+    """The colours of matrix, fibre and interphase are those in the panel of the microstructure."""
+    cracks = broken.cracks
+    is_damaged = cracks.of_elements > 0
+    left, right = Figure().subplots(1, 2)
+    draw_microstructure(left, broken)
+    draw_cracks(right, broken, cracks)
+    (phases,) = left.collections
+    colours = phases.get_facecolor()
+    assert len(np.unique(colours, axis=0)) == 3
+    whole, damaged = (drawn for drawn in right.collections if isinstance(drawn, PolyCollection))
+    np.testing.assert_array_equal(whole.get_facecolor(), colours[~is_damaged])
+    np.testing.assert_array_equal(damaged.get_array(), cracks.of_elements[is_damaged])
+    assert damaged.get_clim() == (0.0, 1.0)
+    assert damaged.get_array().size > 0
 
 
 def test_the_figure_shows_the_strength(broken):
