@@ -29,10 +29,6 @@ CHANGES = {
     "eighth": "an eighth of the steps",
     "mesh": "half the elements",
 }
-    "step": "half the steps",
-    "eighth": "an eighth of the steps",
-    "mesh": "half the elements",
-}
 # Strengths that rve2d-fibre publishes for this ply, with 15 fibres [MPa]
 PEER = {"transverse_tension": 37.2, "transverse_compression": 135.1, "longitudinal_shear": 55.6}
 
