@@ -122,7 +122,7 @@ def test_however_small_a_plastic_step_is_the_law_has_a_stress(name):
 
 
 def test_rounding_errors_do_not_hide_the_root_of_several_equations():
-    """Two yield functions of 60 MPa are exceeded by a billionth of them at most: (y + a) - (y + K x) = 0."""
+    """Yield functions are exceeded by at most a billionth of them: (y + a) - (y + K x) = 0."""
     K = torch.tensor([[4000.0, 300.0], [100.0, 2000.0]], dtype=torch.float64)
     rng = np.random.default_rng(0)
     y = torch.from_numpy(rng.uniform(60.0, 70.0, size=(4000, 2)))
