@@ -1,7 +1,7 @@
 """Speed of fe_data: python -m bench.rve_speed prints a table.
 
 It measures the time of an RVE and of its stages, how much longer the general solver of `--material`
-takes, the speed-up by a second worker, and the memory of a worker. `bench.ufl_solver` compares the
+takes, an RVE that breaks, the speed-up by a second worker, and memory. `bench.ufl_solver` compares the
 solver with a formulation in UFL.
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from fe_data import Inputs, Loading, Settings, generate, named_design, named_phases, solve_rve
 from fe_data.composite.properties import solve_material
+from fe_data.composite.strengths import sample_strength
 from fe_data.sparse.solver import chosen_solver
 from studies.mesh.paper import SEED, VOLUME_FRACTIONS, solve
 
@@ -72,6 +73,17 @@ def time_paths() -> dict[str, float]:
     }
 
 
+def time_strength() -> dict[str, float]:
+    """Return processor seconds and memory of an RVE of 30 fibres that breaks in tension."""
+    phases = named_phases("glass_epoxy_debonding")
+    start = time.process_time()
+    broken = sample_strength(phases, "transverse_tension", 0.5, 1, Settings())
+    assert broken.is_reached
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"transverse tension until it breaks [s]": seconds, "  peak memory [MB]": peak}
+
+
 def time_workers() -> dict[str, float]:
     """Return the seconds of `generate` with one and two workers, start-up included."""
     seconds = {}
@@ -93,7 +105,7 @@ def time_workers() -> dict[str, float]:
 def main() -> None:
     """Print the table."""
     solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
-    for measure in (time_rves, time_paths, time_workers):
+    for measure in (time_rves, time_paths, time_strength, time_workers):
         for name, value in measure().items():
             print(f"{name:50s} {value:10.4f}", flush=True)
 
