@@ -1,8 +1,8 @@
 """Speed of fe_data: python -m bench.rve_speed prints a table.
 
 It measures the time of an RVE and of its stages, how much longer the general solver of `--material`
-takes, an RVE that breaks, the speed-up by a second worker, and memory. `bench.ufl_solver` compares the
-solver with a formulation in UFL.
+takes, an RVE that breaks, the speed-up by a second worker, and memory. `bench.ufl_solver` compares
+the solver with a formulation in UFL.
 """
 
 import argparse
