@@ -528,7 +528,7 @@ def softening_phases(model: FEModel, side: float) -> dict[str, Softening]:
         Damage by the name of the phase.
 
     Raises:
-        ValueError: If an element is too large for a fracture energy.
+        MeshError: If an element is too large for a fracture energy.
     """
     softening = {}
     for phase in model.damageable:

@@ -289,6 +289,44 @@ def test_a_fracture_energy_too_small_for_the_elements_is_refused():
     solve_composite(enough, FIBRE, Loading((1e-4, None, None), increments=1), resolution=3.0)
 
 
+BRITTLE = MATRIX_FILE.replace("energy_J_m2: 20.0", "energy_J_m2: 0.5")
+SMALL = "--n-fibres 1 --resolution 3"
+TENSION = "--strength transverse_tension"
+RANDOM = f"--material {{}}/resin.yaml --vf 0.4 {SMALL}"
+OF_DESIGN = f"generate --inputs {{}}/design.csv --material {{}}/resin.yaml {SMALL}"
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "what"),
+    [
+        (f"rve {RANDOM} {TENSION}", BRITTLE, "matrix: fracture_energy_J_m2 = 0.5 is too small"),
+        (f"rve {RANDOM} --loading 0.02,free,free", BRITTLE, "it must be above"),
+        (f"strengths {RANDOM} --replicates 1 {TENSION}", BRITTLE, "it must be above"),
+        (f"envelope {RANDOM} --replicates 1", BRITTLE, "it must be above"),
+        (f"{OF_DESIGN} {TENSION}", MATRIX_FILE, "sample 1 of the design: matrix: fracture_energy"),
+        (f"{OF_DESIGN} --loading 0.02,free,free", MATRIX_FILE, "sample 1 of the design"),
+    ],
+)
+def test_each_command_refuses_it_before_a_simulation(
+    tmp_path, capsys, monkeypatch, words, content, what
+):
+    """Of a design, the sample with the smallest energy is checked."""
+
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.composite.rve.solve_composite", simulated)
+    monkeypatch.setattr("fe_data.composite.rve.follow", simulated)
+    (tmp_path / "resin.yaml").write_text(content)
+    rows = "vf,matrix.damage.fracture_energy_J_m2\n0.3,20\n0.4,0.5\n0.4,20\n"
+    (tmp_path / "design.csv").write_text(rows)
+    out = tmp_path / "out"
+    words = words.replace("{}", str(tmp_path)).split()
+    assert main([*words, "--out", str(out)]) == 2
+    assert what in capsys.readouterr().err
+    assert not any(out.glob("*"))
+
+
 def test_without_a_fibre_there_is_no_length():
     alone = Phases(damaged("j2"), Material(Isotropic(70.0, 0.2)))
     nothing = Microstructure(np.empty((0, 2)), np.empty(0))
