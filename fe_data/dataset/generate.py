@@ -137,8 +137,9 @@ def generate(
         constants: Also compute all effective elastic constants of each sample as outputs. This
             needs phases.
         strengths: Names of strengths that are further outputs of each sample: "transverse_tension",
-            "transverse_compression", "longitudinal_shear" or "transverse_shear". This needs a
-            material with an interface. The other outputs are those of bonded fibres.
+            "transverse_compression", "longitudinal_shear" or "transverse_shear". What has broken
+            and the energies are outputs too. This needs a material with an interface or damage. The
+            other outputs are those of bonded fibres.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
