@@ -123,7 +123,7 @@ def test_plastic_work_before_the_onset_is_not_fracture_energy():
 
 def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
     """The back stress C/γ (1 - exp(-γ p)) adds to the stress at the onset, and to the work."""
-    C, gamma, onset = 2000.0, 50.0, 0.1
+    C, gamma, onset = 20_000.0, 500.0, 0.1
     band = damaged("chaboche", onset, C1_MPa=C, gamma1=gamma)
     grown = (1 - np.exp(-gamma * onset)) / gamma
     assert band.stress_at_onset == pytest.approx(60.0 + C * grown, rel=1e-9)
