@@ -21,6 +21,7 @@ CARDS = {
     "cyclic": "An RVE under a cyclic strain path",
     "epoxy": "Epoxy in tension, compression and shear",
     "cooling": "Residual stress of cooling, then loading",
+    "strength": "Strength, its scatter and 5 % quantile",
     "carbon": "Elastic constants of carbon/epoxy",
     "plate": "A plate with a surrogate as C code",
     "paths": "Stress along any strain path, with a band",

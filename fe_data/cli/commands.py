@@ -134,7 +134,7 @@ def rve(
         Option(
             "--xdmf",
             help="also write fields.xdmf over all increments, which ParaView opens, and fields.bin "
-            "(0.55 MB per increment)",
+            "(0.55 MB per increment); if fibres can debond also interfaces.xdmf and interfaces.bin",
         ),
     ] = False,
     mesh: Annotated[
@@ -172,7 +172,7 @@ def rve(
     paths = options.strength(strength, paths, phases, random_vf, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
-    from fe_data.cli.rve_folder import FIELDS, run_rve
+    from fe_data.cli.rve_folder import FIELDS, INTERFACES, run_rve
 
     chosen = paths[0] if paths else None
     equations: Any = solver if phases is None else (Path(str(material)).stem, phases)
@@ -180,8 +180,10 @@ def rve(
     with terminated_like_interrupted():
         line, lacking, broken = run_rve(*arguments, equations, interphase, mesh, drop)
     show(f"{out}: {line}")
-    if xdmf:
-        show(f"wrote {out / FIELDS[0]}")
+    # The run has removed the files of an earlier one.
+    for written in (out / FIELDS[0], out / INTERFACES[0]):
+        if written.exists():
+            show(f"wrote {written}")
     if mesh is not None:
         show(f"wrote {mesh}")
     if strength is not None and not (broken and broken.is_reached):

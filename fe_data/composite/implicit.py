@@ -18,6 +18,7 @@ from torch.func import vmap
 
 _ITERATIONS = 60
 _ACCURACY = 1e-8  # of the last step, relative to the unknown; `root` adds another step
+_ROUNDING = 1e-3  # longest relative step that rounding errors may cause
 _LEAST_SHARE = 1e-3  # fraction of the unknown that remains if a step would make it negative
 _LEAST = 1e-300  # smaller roots of an equation for one unknown count as this number
 
@@ -124,7 +125,9 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
         is_root = (new - x).abs() <= _ACCURACY * x
         if is_root.all():
             break
-        x = new
+        # By rounding errors the iteration for a small unknown can repeat in a cycle.
+        repeats = ~is_root & ((new == low) | (new == high))
+        x = torch.where(repeats, (low + high) / 2, new)
     # At the least root the residual need not vanish, so that `root` must not take its last step.
     inverse = torch.where(x > _LEAST, 1 / slope, 0.0)
     return torch.where(is_root, x, torch.nan), inverse
@@ -145,7 +148,10 @@ def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
         r, inverse = _with_inverse_jacobian(residual, x)
         step = (inverse @ r[..., None])[..., 0]
         size = r.norm(dim=1)
-        is_root = step.norm(dim=1) <= _ACCURACY * x.norm(dim=1)
+        length, of_root = step.norm(dim=1), x.norm(dim=1)
+        # With larger rounding errors a small step does not make the residual smaller.
+        is_rounded = (length <= _ROUNDING * of_root) & (residual(x - step).norm(dim=1) >= size)
+        is_root = (length <= _ACCURACY * of_root) | is_rounded
         if is_root.all():
             break
         share = torch.where(is_root, 0.0, 1.0).to(x.dtype)

@@ -116,7 +116,11 @@ class MaterialRVE(Short):
             if DAMAGE in phase.state:
                 of_elements[phase.elements] = phase.state[DAMAGE][:, 0]
         moved = self.solution.displacement()[:, :2]
-        return Cracks(model.domain.points, moved, sides, damage, largest, of_elements)
+        points, strength = model.domain.points, self.solution.strength
+        peak = None
+        if strength is not None and strength.is_reached:
+            peak = strength.strength_MPa, strength.strain_at_strength
+        return Cracks(points, moved, sides, damage, largest, of_elements, peak)
 
     @property
     def stop(self) -> ConvergenceError | KeyboardInterrupt | None:

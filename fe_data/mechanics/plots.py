@@ -26,6 +26,7 @@ _LINE = 80  # characters per line of a warning
 _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the RVE
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
 _DAMAGE = "inferno_r"  # colours of damage
+_FIBRE = "#4c6a92"
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of integration rules by their number of points: fast, general
 
@@ -40,10 +41,11 @@ def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
     axes = above.subplot_mosaic("abcd", width_ratios=[1.0, 1.0, 1.12, 1.12])
     axes |= below.subplot_mosaic("efgg")
     draw_microstructure(axes["a"], rve)
-    if rve.cracks is None:
+    cracks = rve.cracks
+    if cracks is None:
         draw_mesh(axes["b"], rve)
     else:
-        draw_cracks(axes["b"], rve, rve.cracks)
+        draw_cracks(axes["b"], rve, cracks)
     draw_mises(axes["c"], rve)
     draw_plastic_strain(axes["d"], rve)
     draw_stress_strain(axes["e"], rve)
@@ -53,7 +55,7 @@ def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
         draw_curve(axes["f"], rve)
     else:
         draw_path(axes["f"], rve)
-    _write_properties(axes["g"], rve)
+    _write_properties(axes["g"], rve, cracks)
     figure.suptitle("\n".join(filter(None, [title, _name(rve.loading)])))
     return figure
 
@@ -110,7 +112,7 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
 
 def draw_microstructure(ax: Axes, rve: SolvedRVE) -> None:
     """Draw fibres and matrix."""
-    _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
+    _draw_triangles(ax, rve, _FIBRE, edgecolors="face", lw=0.3)
     m = rve.microstructure
     voids = int(m.is_void.sum())
     fibres = len(m.centres) - voids
@@ -134,7 +136,7 @@ def draw_cracks(ax: Axes, rve: SolvedRVE, cracks: Cracks) -> None:
     moved = cracks.points + factor * shift
     d = rve.discretisation
     corners = moved[d.triangles][:, [0, 5, 1, 3, 2, 4]]
-    colours = np.where(d.material == MATRIX, "#e9edf2", "#4c6a92")
+    colours = _colours_of_phases(rve, _FIBRE)
     is_damaged = cracks.of_elements > 0
     whole = list(corners[~is_damaged])
     ax.add_collection(
@@ -266,7 +268,7 @@ def _vertex_rows(rve: SolvedRVE) -> list[int]:
     return [row for row in ends if row < len(rve.history["strain"])]
 
 
-def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
+def _write_properties(ax: Axes, rve: SolvedRVE, cracks: Cracks | None) -> None:
     """Write a table of effective properties, or averages at the end, and of the effort."""
     ax.axis("off")
     e = rve.effective
@@ -287,6 +289,9 @@ def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
             b = ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa")
             c = ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}")
             rows = [b, c, *rows, ("fit residual", f"{e.hardening_residual:.2%}")]
+    if cracks is not None and cracks.strength is not None:
+        stress, strain = cracks.strength
+        rows.insert(0, ("strength", f"{stress:.2f} MPa at a mean strain of {strain:.5f}"))
     rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),
@@ -312,11 +317,16 @@ def _averages_at_the_end(rve: SolvedRVE) -> list[tuple[str, str]]:
     return rows
 
 
-def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None:
-    """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
+def _colours_of_phases(rve: SolvedRVE, fibres: str) -> Any:
+    """Return the colour of each triangle; `fibres` is the colour of the fibres."""
     material = rve.discretisation.material
     colours = np.where(material == MATRIX, "#e9edf2", fibres)
-    colours = np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
+    return np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
+
+
+def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None:
+    """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
+    colours = _colours_of_phases(rve, fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
     a = nodes[:, [0, 1, 2], None]

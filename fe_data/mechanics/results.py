@@ -33,6 +33,7 @@ class Cracks(NamedTuple):
     damage: Floats  # (k, 3) damage at the start, the end and the middle of each side
     largest: float  # largest component of an opening, relative to the width of the RVE
     of_elements: Floats  # (m,) damage of the elements
+    strength: tuple[float, float] | None  # [MPa], and the mean strain there; None if not reached
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,7 +1,7 @@
 """Whether strengths can be trusted: python -m studies.strength_checks.
 
-RVEs with interfaces and a matrix that break follow their paths; ten are repeated with half the
-mesh and half the steps; and the strengths of a measured ply are simulated. Existing results are not
+RVEs with interfaces and a matrix that break follow their paths; ten are repeated with smaller
+elements and steps; and the strengths of a measured ply are simulated. Existing results are not
 computed again, so that the same command continues an interrupted run. Then the tables of
 docs/strength.md and docs/validation.md are written.
 """
@@ -24,6 +24,11 @@ PAGES = {
     ROOT / "docs" / "strength.md": ("strength-ends",),
     ROOT / "docs" / "validation.md": ("ply-strengths", "ply-cooled"),
 }
+CHANGES = {
+    "step": "half the steps",
+    "eighth": "an eighth of the steps",
+    "mesh": "half the elements",
+}
 # Strengths that rve2d-fibre publishes for this ply, with 15 fibres [MPa]
 PEER = {"transverse_tension": 37.2, "transverse_compression": 135.1, "longitudinal_shear": 55.6}
 
@@ -44,7 +49,7 @@ def ends(study: Study) -> str:
 def halves(study: Study) -> str:
     """Return the table of the effects of mesh and steps."""
     rows = []
-    for case, label in (("step", "half the steps"), ("mesh", "half the elements")):
+    for case, label in CHANGES.items():
         changes = 100 * study.changes(case)
         mean = f"{changes.mean():+.2f} %".replace("-", "−")
         rows.append([label, mean, f"{np.abs(changes).max():.2f} %"])

@@ -2,7 +2,8 @@
 
 The checks are
     ends: RVEs of 6 to 9 fibres with interfaces and a matrix that break, under each loading;
-    mesh, step: the same RVEs with the default mesh and steps, and with halves of them;
+    halves: ten RVEs with the default mesh and steps, with halves of them, and with an eighth of the
+        steps;
     ply, cooled: RVEs of a measured ply, and one after cooling.
 """
 
@@ -139,12 +140,12 @@ def ends() -> Iterator[Case]:
 
 
 def halves() -> Iterator[Case]:
-    """Return RVEs with the default mesh and steps, and with half as large ones."""
+    """Return RVEs with the default mesh and steps, and with smaller ones."""
     phases = breaking_phases("j2")
     what = "transverse_tension", VF_OF_HALVES, FIBRES_OF_HALVES
     for seed in range(N_HALVES):
-        yield Case("halves", "default", seed, phases, *what, MESH, SMALL_DROP)
-        yield Case("halves", "step", seed, phases, *what, MESH, SMALL_DROP, finer=2)
+        for case, finer in (("default", 1), ("step", 2), ("eighth", 8)):
+            yield Case("halves", case, seed, phases, *what, MESH, SMALL_DROP, finer=finer)
     for seed in range(N_HALVES):
         yield Case("halves", "mesh", seed, phases, *what, 2 * MESH, SMALL_DROP)
 

@@ -227,6 +227,11 @@ CHECKS = [
         lambda matrix, fibres: 0 < matrix < 30 and abs(matrix + fibres) < 0.11,
     ),
     (
+        "strength --fibres 2 --rves 6",
+        r"([\d.]+) ± ([\d.]+) MPa, 5 % of the RVEs are weaker than ([\d.]+)",
+        lambda mean, band, weak: 35 < mean < 60 and abs(mean - 0.8225 * band - weak) < 0.2,
+    ),
+    (
         "carbon --fibres 2 --seeds 2",
         r"E_T_GPa at a fibre fraction of 0.35: ([\d.]+) ± ([\d.]+)",
         lambda across, band: 4.2 < across < 15 and 0 < band < 1,

@@ -105,6 +105,45 @@ def test_a_path_that_ends_in_a_snap_says_what_is_damaged(monkeypatch, breaking, 
     assert "increments" not in reason
 
 
+@pytest.mark.parametrize("breaking", ["interface", "damage"])
+def test_plane_strain_is_a_general_loading_without_strain_along_the_fibres(breaking):
+    """Also past the peak. The strength is the stress across the fibres."""
+    phases = breakable(breaking, "j2")
+    choices = {"increments": 20, "resolution": 3.0, "silent": True, "drop": 0.02}
+    plane = Loading((0.03, None, None))
+    general = Loading((0.03, None, 0.0, None, None, None))
+    solved = solve_composite(phases, RVES["fibres"], plane, **choices)
+    expected = solve_composite(phases, RVES["fibres"], general, **choices)
+    assert solved.stop is None
+    strength = solved.strength
+    assert strength.is_reached
+    assert abs(strength.energy_error) < 0.01
+    stress, strain = solved.history["stress"], solved.history["strain"]
+    np.testing.assert_allclose(stress[:, [1, 3]], 0.0, atol=1e-3)
+    assert (strain[:, 2] == 0.0).all()
+    assert stress[1:, 2].min() > 0.0
+    assert stress[-1, 0] < stress[:, 0].max() <= strength.strength_MPa
+    assert strength.strength_MPa == pytest.approx(stress[:, 0].max(), rel=0.01)
+    np.testing.assert_allclose(stress, expected.history["stress"], atol=1e-6)
+    assert strength.strength_MPa == pytest.approx(expected.strength.strength_MPa, rel=1e-9)
+
+
+@pytest.mark.parametrize("breaking", ["interface", "damage"])
+def test_an_rve_moved_by_half_its_width_has_the_same_strength(breaking):
+    """Then an edge cuts both fibres. Only the mesh differs."""
+    inside = Microstructure([[0.45, 0.27], [0.56, 0.73]], 0.2)
+    moved = Microstructure([[0.95, 0.27], [0.06, 0.73]], 0.2)
+    strengths = []
+    for fibres in (inside, moved):
+        choices = {"resolution": 6.0, "silent": True, "drop": 0.02}
+        solved = solve_composite(breakable(breaking, "j2"), fibres, PULLED, **choices)
+        # The fibres are where they were put, because no outline is near an edge.
+        np.testing.assert_array_equal(solved.microstructure.centres, fibres.centres)
+        assert solved.strength.is_reached
+        strengths.append(solved.strength.strength_MPa)
+    assert strengths[1] == pytest.approx(strengths[0], rel=0.01)
+
+
 @pytest.mark.parametrize("angle", [90.0, 120.0])
 def test_the_mean_stress_keeps_its_direction(angle):
     """All other mean stresses are zero, also while the matrix yields."""

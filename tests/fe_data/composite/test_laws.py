@@ -109,6 +109,35 @@ def test_a_root_that_does_not_exist_is_nan():
     assert torch.isnan(roots).all()
 
 
+@pytest.mark.parametrize("name", MATERIALS)
+def test_however_small_a_plastic_step_is_the_law_has_a_stress(name):
+    """Rounding errors of the yield function are as large as the smallest steps change it."""
+    points = MaterialPoints(MATERIALS[name])
+    rng = np.random.default_rng(0)
+    strain = 0.02 * rng.normal(size=(400, 6))
+    at = points.evaluate(strain, points.rest(len(strain)))
+    for size in np.logspace(-14, -5, 19):
+        change = size * strain + 0.1 * size * np.abs(strain) * rng.normal(size=strain.shape)
+        assert np.isfinite(points.evaluate(strain + change, at.state).stress).all()
+
+
+def test_rounding_errors_do_not_hide_the_root_of_several_equations():
+    """Yield functions are exceeded by at most a billionth of them: (y + a) - (y + K x) = 0."""
+    K = torch.tensor([[4000.0, 300.0], [100.0, 2000.0]], dtype=torch.float64)
+    rng = np.random.default_rng(0)
+    y = torch.from_numpy(rng.uniform(60.0, 70.0, size=(4000, 2)))
+    a = 1e-9 * y * torch.from_numpy(rng.uniform(size=(4000, 2)))
+
+    def solve(a, y):
+        def residual(x, a, y):
+            return (y + a) - (y + K[:, 0] * x[0] + K[:, 1] * x[1])
+
+        return root(residual, a / 3000, a, y, where=torch.tensor(True))
+
+    x = torch.func.vmap(solve)(a, y)
+    torch.testing.assert_close(x, torch.linalg.solve(K, a.T).T, rtol=0.0, atol=1e-16)
+
+
 @pytest.mark.parametrize("excess", [250.0, 10.0, 1.0, 0.3])
 def test_a_steep_curve_yields_however_small_the_increment(excess):
     """With b p^0.01 = excess, p = (excess / b)^100; its slope is c excess / p."""

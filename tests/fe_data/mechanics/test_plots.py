@@ -1,0 +1,85 @@
+"""The figure of an RVE that has broken."""
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.table import Table
+
+from fe_data import (
+    Damage,
+    Interface,
+    Isotropic,
+    Loading,
+    Material,
+    Microstructure,
+    Phases,
+    Settings,
+    VolumeFraction,
+)
+from fe_data.composite.properties import solve_material
+from fe_data.mechanics.plots import draw_cracks, draw_microstructure, plot_rve
+
+FIBRE = Microstructure([[0.5, 0.5]], 0.3)
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """A fibre with a ring that has debonded, in a matrix that is damaged."""
+    matrix = Material(Isotropic(3.5, 0.35), "j2", {"yield_stress": 40.0}, Damage(0.002, 4.0, 7.0))
+    phases = Phases(
+        matrix,
+        Material(Isotropic(70.0, 0.2)),
+        interface=Interface(40.0, 60.0, 1.0, 3.0, 7.0),
+        others={"interphase": Material(Isotropic(10.0, 0.3))},
+    )
+    pull = Loading((0.02, *[None] * 5), increments=20)
+    inputs, settings = VolumeFraction(FIBRE.volume_fraction), Settings(n_fibres=1, resolution=3.0)
+    choices = {"interphase": 0.15, "drop": 0.1, "silent": True}
+    return solve_material(phases, inputs, FIBRE, settings, pull, **choices)
+
+
+def test_cracks_have_the_opening_and_the_damage_of_the_interfaces(broken):
+    """Both faces are drawn, apart by the opening times the factor in the title."""
+    cracks = broken.cracks
+    ax = Figure().subplots()
+    draw_cracks(ax, broken, cracks)
+    faces = [drawn for drawn in ax.collections if isinstance(drawn, LineCollection)]
+    inside, outside = (np.array([line[[0, -1]] for line in face.get_segments()]) for face in faces)
+    factor = float(ax.get_title().rsplit(" ", 1)[1])
+    u = cracks.displacement
+    opening = u[cracks.sides[:, 3:5]] - u[cracks.sides[:, :2]]
+    np.testing.assert_allclose(outside - inside, factor * opening, rtol=5e-3, atol=1e-9)
+    widest = np.linalg.norm(outside - inside, axis=2).max()
+    assert 0.01 < widest < 0.05  # of the width of the RVE
+    for face in faces:
+        np.testing.assert_array_equal(face.get_array(), cracks.damage.mean(axis=1))
+        assert face.get_clim() == (0.0, 1.0)
+    assert cracks.damage.max() == 1.0
+
+
+def test_damaged_elements_have_the_colour_of_their_damage_and_others_that_of_their_phase(broken):
+    """The colours of matrix, fibre and interphase are those in the panel of the microstructure."""
+    cracks = broken.cracks
+    is_damaged = cracks.of_elements > 0
+    left, right = Figure().subplots(1, 2)
+    draw_microstructure(left, broken)
+    draw_cracks(right, broken, cracks)
+    (phases,) = left.collections
+    colours = phases.get_facecolor()
+    assert len(np.unique(colours, axis=0)) == 3
+    whole, damaged = (drawn for drawn in right.collections if isinstance(drawn, PolyCollection))
+    np.testing.assert_array_equal(whole.get_facecolor(), colours[~is_damaged])
+    np.testing.assert_array_equal(damaged.get_array(), cracks.of_elements[is_damaged])
+    assert damaged.get_clim() == (0.0, 1.0)
+    assert damaged.get_array().size > 0
+
+
+def test_the_figure_shows_the_strength(broken):
+    strength = broken.solution.strength
+    assert strength.is_reached
+    figure = plot_rve(broken)
+    (table,) = figure.findobj(Table)
+    cells = {cell.get_text().get_text() for cell in table.get_celld().values()}
+    text = f"{strength.strength_MPa:.2f} MPa at a mean strain of {strength.strain_at_strength:.5f}"
+    assert {"strength", text} <= cells
