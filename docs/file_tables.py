@@ -11,6 +11,7 @@ from fe_data import Damage, HardeningTable, Interface, Isotropic, TransverselyIs
 from fe_data.composite.damage import BOUNDS as BOUNDS_OF_DAMAGE
 from fe_data.composite.elasticity import BOUNDS_ISOTROPIC, BOUNDS_TRANSVERSE
 from fe_data.composite.interface import BOUNDS as BOUNDS_OF_INTERFACE
+from fe_data.composite.interface import STRENGTHS
 from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, is_shipped
 from fe_data.composite.materials import STRESS, law_entry
 from fe_data.composite.measured import Measured, bounds_of
@@ -18,7 +19,7 @@ from fe_data.dataset.fibre_file import MAX_FIBRES
 from fe_data.dataset.table import STATUSES
 from fe_data.geometry.microstructure import CENTRES
 from fe_data.loading import MAX_INCREMENTS, MAX_TEMPERATURE, MAX_TIME
-from fe_data.schema import BOUNDS, DIMENSIONLESS, INPUTS, LARGEST_STRAIN, OUTPUTS
+from fe_data.schema import BOUNDS, DIMENSIONLESS, INPUTS, LARGEST_STRAIN, OF_STRENGTH, OUTPUTS
 from fe_data.settings import Settings
 from fe_data.settings.hardening import HARDENING_LAWS
 from figures.markdown import markdown, with_blocks
@@ -255,8 +256,12 @@ def dataset() -> Iterator[tuple[str, ...]]:
         varied,
         "Number of the material",
     )
+    of_strengths = tuple(name for name, *_ in OF_STRENGTH)
     for output in OUTPUTS:
-        yield f"`{output.name}`", output.unit, written_if(output.name), upper(output.meaning)
+        if not output.name.endswith(of_strengths):
+            yield f"`{output.name}`", output.unit, written_if(output.name), upper(output.meaning)
+    for name, unit, meaning, *_ in OF_STRENGTH:
+        yield f"`NAME_{name}`", unit, "`--strength NAME`", upper(meaning)
     states = ", ".join(f"`{status}`" for status in STATUSES)
     yield "`status`", DIMENSIONLESS, "always", states
 
@@ -270,7 +275,7 @@ def written_if(name: str) -> str:
     output = next(output for output in OUTPUTS if output.name == name)
     if output.required:
         return "unless `--loading`"
-    return "`--strength`" if name.endswith("_MPa") else "`--constants`"
+    return "`--strength`" if name.startswith(STRENGTHS) else "`--constants`"
 
 
 def hardening() -> Rows:

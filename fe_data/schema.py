@@ -106,8 +106,8 @@ class Output(Quantity):
 
     Examples:
         >>> from fe_data.schema import OUTPUTS
-        >>> [output.name for output in OUTPUTS if output.absolute]
-        ['p_sigma', 'E_spread', 'isotropy_misfit', 'transverse_misfit']
+        >>> [output.name for output in OUTPUTS if output.absolute][:3]
+        ['p_sigma', 'E_spread', 'isotropy_misfit']
     """
 
     digits: int
@@ -116,6 +116,35 @@ class Output(Quantity):
     required: bool = False
     absolute: bool = False
     fitted: bool = False
+
+
+# Outputs of a path that ends when an RVE breaks: name, unit, meaning, symbol, bounds and decimals.
+# The names are those of fields of `composite.interface.Strength`.
+OF_STRENGTH = (
+    ("strain_at_strength", DIMENSIONLESS, "strain at the strength", r"\varepsilon", (0.0, 0.05), 5),
+    ("debonded_fraction", DIMENSIONLESS, "debonded share of the interfaces", "f_d", (0.0, 1.0), 3),
+    ("damaged_area", DIMENSIONLESS, "damaged share of the area", "A_d", (0.0, 1.0), 3),
+    ("dissipated_J_m2", "J/m²", "dissipated energy per area of a section", "D", (0.0, 1e3), 2),
+    ("energy_error", DIMENSIONLESS, "relative error of the energies", "e", (-0.1, 0.1), 5),
+)
+
+
+def _of_strength(path: str, load: str, symbol: str) -> tuple[Output, ...]:
+    """Return the strength under a load, and the further outputs of this path."""
+    strength = Output(f"{path}_MPa", "MPa", f"strength in {load}", f"${symbol}$", (0.0, 300.0), 2)
+    further = (
+        Output(
+            f"{path}_{name}",
+            unit,
+            f"{meaning} in {load}",
+            f"${label}({symbol})$",
+            bounds,
+            digits,
+            absolute=name not in ("strain_at_strength", "dissipated_J_m2"),
+        )
+        for name, unit, meaning, label, bounds, digits in OF_STRENGTH
+    )
+    return strength, *further
 
 
 # The bounds of the inputs and the noise are from the paper (sections 3.2 and 3.2.1).
@@ -318,39 +347,11 @@ OUTPUTS = (
         digits=4,
         absolute=True,
     ),
-    # Strengths of a material that can break, which `generate` adds with strengths.
-    Output(
-        name="transverse_tension_MPa",
-        unit="MPa",
-        meaning="strength in tension across the fibres",
-        label=r"$Y_T$",
-        bounds=(0.0, 300.0),
-        digits=2,
-    ),
-    Output(
-        name="transverse_compression_MPa",
-        unit="MPa",
-        meaning="strength in compression across the fibres",
-        label=r"$Y_C$",
-        bounds=(0.0, 300.0),
-        digits=2,
-    ),
-    Output(
-        name="longitudinal_shear_MPa",
-        unit="MPa",
-        meaning="strength in shear along the fibres",
-        label=r"$S_{LT}$",
-        bounds=(0.0, 300.0),
-        digits=2,
-    ),
-    Output(
-        name="transverse_shear_MPa",
-        unit="MPa",
-        meaning="strength in shear across the fibres",
-        label=r"$S_{TT}$",
-        bounds=(0.0, 300.0),
-        digits=2,
-    ),
+    # Of a material that can break, which `generate` adds with strengths.
+    *_of_strength("transverse_tension", "tension across the fibres", "Y_T"),
+    *_of_strength("transverse_compression", "compression across the fibres", "Y_C"),
+    *_of_strength("longitudinal_shear", "shear along the fibres", "S_{LT}"),
+    *_of_strength("transverse_shear", "shear across the fibres", "S_{TT}"),
 )
 
 # Bounds of the other numbers that a user passes, by the name of the argument or setting.

@@ -242,9 +242,14 @@ def loadings(value: LoadingValues | Path | None, context: typer.Context) -> "lis
 
 def _require_absent(name: str, other: str, context: typer.Context) -> None:
     """Raise a ValueError if an option is given, even as its default."""
-    source = context.get_parameter_source(name)
-    if source is not None and source.name != "DEFAULT":
+    if _is_given(name, context):
         raise ValueError(f"--{name} cannot be combined with {other}, which contains it")
+
+
+def _is_given(name: str, context: typer.Context) -> bool:
+    """Return whether an option is given, even as its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def strength(
@@ -255,6 +260,8 @@ def strength(
     context: typer.Context,
 ) -> "list[fe_data.Loading]":
     """Return the loading of --strength, or the loadings of --loading without this option."""
+    if _is_given("drop", context) and (phases is None or not phases.can_break):
+        raise ValueError("--drop needs a --material that can break, by an interface or damage")
     if name is None:
         return paths
     from fe_data.composite.interface import strength_loading

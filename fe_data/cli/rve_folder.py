@@ -18,7 +18,7 @@ from fe_data.composite.phases import (
     require_interphase,
     require_no_phases,
 )
-from fe_data.composite.properties import MaterialRVE, solve_material
+from fe_data.composite.properties import MaterialRVE, require_fine_elements, solve_material
 from fe_data.composite.rve import DROP, DROPS, CompositeSolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
@@ -99,6 +99,8 @@ def run_rve(
         require_interphase(solver[1], settings, interphase, vf=vf)
         require_between("drop", drop, *DROPS)
     seed = _checked_seed(inputs, microstructure, settings)
+    if isinstance(solver, tuple):
+        require_fine_elements(solver[1], inputs, microstructure, settings, interphase=interphase)
     if mesh is not None:
         require_mesh_file(mesh)
     _require_own_folder(out)

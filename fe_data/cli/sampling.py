@@ -9,7 +9,7 @@ from fe_data.cli import options
 from fe_data.cli.hints import say_units
 from fe_data.cli.messages import INCOMPLETE, OK, say, show
 from fe_data.cli.options import CommandWithOptions, Integer
-from fe_data.settings import MAX_SEED, Settings, require_between, require_integer
+from fe_data.settings import MAX_SEED, Settings, VolumeFraction, require_between, require_integer
 
 if TYPE_CHECKING:
     from fe_data.composite.strengths import EnvelopePoint, SampledStrength
@@ -39,7 +39,8 @@ class Sampling:
     jobs: int | None
 
     def require_valid(self, replicates: int) -> None:
-        """Raise a ValueError if an option or the number of microstructures is out of range."""
+        """Raise a ValueError if an option is out of range, or an element of the first RVE."""
+        from fe_data.composite.properties import require_fine_elements
         from fe_data.composite.rve import DROPS
         from fe_data.geometry.spacing import require_packable
 
@@ -51,6 +52,7 @@ class Sampling:
         require_packable(self.vf, self.settings.n_fibres, self.settings.min_spacing)
         if self.jobs is not None:
             require_integer("jobs", self.jobs, 1, 1024)
+        require_fine_elements(self.phases, VolumeFraction(self.vf), self.seed, self.settings)
 
     def simulate(
         self,

@@ -22,6 +22,8 @@ from fe_data.settings import HardeningTable
 from fe_data.settings.hardening import TableLaw
 
 _TINY = 1e-30  # added to a plastic strain by which a formula divides
+# Of uniaxial tension: number of steps, of iterations in each, and relative residual at their end
+_STEPS, _ITERATIONS, _ACCURACY = 20, 30, 1e-9
 
 
 class Response:
@@ -173,6 +175,46 @@ class MaterialPoints:
             return np.stack([change(output[:, i]) for i in range(output.shape[1])], axis=1)
 
         return changes_of(stress), {name: changes_of(values) for name, values in new.items()}
+
+
+def uniaxial_stress(material: MaterialWithLaw, first_yield: float, p: float) -> float:
+    """Follow uniaxial tension up to an equivalent plastic strain.
+
+    Each step takes 1 s, which matters only to a law that depends on time.
+
+    Args:
+        material: Material with a law of plasticity.
+        first_yield: Initial yield stress in uniaxial tension [MPa].
+        p: Equivalent plastic strain at the end [-].
+
+    Returns:
+        The stress at the end [MPa].
+
+    Raises:
+        ValueError: If Newton's method does not converge.
+    """
+    points = MaterialPoints(material)
+    state = points.rest(1)
+    axial = np.array([first_yield, 0.0, 0.0, 0.0, 0.0, 0.0])
+    strain = np.linalg.solve(material.elasticity.stiffness, axial)[None]
+    scale = strain[0, 0] + p
+    for target in np.linspace(0.0, p, _STEPS + 1)[1:]:
+        strain = strain + p / _STEPS * np.array([1.0, -0.5, -0.5, 0.0, 0.0, 0.0])
+        for _ in range(_ITERATIONS):
+            at = points.evaluate(strain, state)
+            # p(ε) = p_target, and all stresses but σ_xx are zero
+            residual = np.append((at.state["p"] - target) / scale, at.stress[0, 1:] / first_yield)
+            if np.abs(residual).max() <= _ACCURACY:
+                break
+            by_strain = np.vstack([at.gradient("p") / scale, at.tangent()[0, 1:] / first_yield])
+            strain = strain - np.linalg.lstsq(by_strain, residual, rcond=None)[0]
+        else:
+            raise ValueError(
+                f"law = {material.law!r:.60}: uniaxial tension does not reach the equivalent "
+                f"plastic strain {target:.3g}"
+            )
+        state = at.state
+    return float(at.stress[0, 0])
 
 
 def _softening_work(stress: Tensor, old: State, new: State, onset: float) -> Tensor:

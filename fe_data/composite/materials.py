@@ -15,7 +15,7 @@ from fe_data.composite.elasticity import (
     TransverselyIsotropic,
     poisson_across,
 )
-from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, LawEntry, register
+from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, LawEntry, is_shipped, register
 from fe_data.files.content import built, mapping
 from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, require_between, require_kind
@@ -156,7 +156,7 @@ class Material(Short):
         if sizes.get("p") != 0 or sizes.get("plastic_strain") != len(ALL_AXES):
             what = "the state variables p and plastic_strain"
             raise ValueError(f"law = {self.law!r:.60}: {needs} with {what}, such as j2")
-        if not self.stress_at_onset:
+        if not self.first_yield(tension=True):
             raise ValueError(f"law = {self.law!r:.60}: {needs} with a positive first_yield")
 
     @property
@@ -184,10 +184,21 @@ class Material(Short):
 
     @property
     def stress_at_onset(self) -> float | None:
-        """Uniaxial yield stress in tension at the onset of damage [MPa]; None without it."""
+        """Uniaxial stress in tension at the onset of damage [MPa]; None without it.
+
+        Raises:
+            ValueError: If a custom law does not reach the onset.
+        """
         if self.damage is None:
             return None
         onset = self.damage.onset
+        # Of these laws the stress is that of first yield with the yield stress at the onset. Others
+        # may have back stresses, or harden by numbers.
+        is_closed_form = is_shipped(self.law) and self.entry.state.keys() == {"p", "plastic_strain"}
+        if onset > 0 and not is_closed_form:
+            from fe_data.composite.material_points import uniaxial_stress
+
+            return uniaxial_stress(self, self.first_yield(tension=True) or 0.0, onset)
         curves = {name for name, kind in self.entry.parameters.items() if kind == CURVE}
         at_onset = {
             name: YieldStress(_at(value, onset)) if name in curves else value

@@ -14,9 +14,17 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.composite.damage import DAMAGE
 from fe_data.composite.phases import Phases, require_interphase, require_no_phases
-from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
-from fe_data.composite.stepping import IncrementalModel
-from fe_data.errors import ConvergenceError, MicrostructureError
+from fe_data.composite.rve import (
+    DROP,
+    CompositeSolution,
+    composite_domain,
+    composite_model,
+    one_thread,
+    side_of_rve,
+    solve_composite,
+)
+from fe_data.composite.stepping import IncrementalModel, softening_phases
+from fe_data.errors import ConvergenceError, MeshError, MicrostructureError, SimulationError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
 from fe_data.loading import Loading
@@ -174,11 +182,7 @@ def solve_material(
     vf = inputs.vf if isinstance(microstructure, int) else None
     require_interphase(phases, settings, interphase, vf=vf)
     loading = loading or uniaxial(settings.strain)
-    fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
-    try:
-        fibres = fibres.coated(interphase)
-    except ValueError as error:
-        raise MicrostructureError(str(error)) from None
+    fibres = _coated_fibres(inputs, microstructure, settings, interphase)
     solution = solve_composite(
         phases,
         fibres,
@@ -204,6 +208,59 @@ def solve_material(
         if not partial:
             raise
         return dataclasses.replace(rve, solution=dataclasses.replace(solution, stop=interrupt))
+
+
+def _coated_fibres(
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    interphase: float,
+) -> Microstructure:
+    """Draw random fibres, or check given ones, and add their interphase."""
+    fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
+    try:
+        return fibres.coated(interphase)
+    except ValueError as error:
+        raise MicrostructureError(str(error)) from None
+
+
+def require_fine_elements(
+    phases: Phases,
+    inputs: Inputs | VolumeFraction,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    *,
+    interphase: float = 0.0,
+) -> None:
+    """Reject elements that are too large for the fracture energy of their phase.
+
+    It takes the time of a mesh. A microstructure that cannot be meshed is not rejected here.
+
+    Args:
+        phases: As for `solve_material`, like the other arguments.
+        inputs: Inputs.
+        microstructure: Seed or given microstructure.
+        settings: Settings.
+        interphase: Thickness of a ring around each fibre.
+
+    Raises:
+        ValueError: If an element is too large.
+    """
+    if not phases.can_soften:
+        return
+    try:
+        fibres = _coated_fibres(inputs, microstructure, settings, interphase)
+        domain = composite_domain(phases, fibres, settings.resolution)
+    except SimulationError:
+        return
+    side = side_of_rve(phases, fibres)
+    if side is None:
+        return
+    model = composite_model(phases, fibres, domain, out_of_plane=False)
+    try:
+        softening_phases(model, side)
+    except MeshError as error:
+        raise ValueError(str(error)) from None
 
 
 def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:

@@ -243,13 +243,12 @@ def solve_composite(
         The solved RVE.
 
     Raises:
-        ValueError: If an argument is out of range, or an element is too large for the fracture
-            energy of its phase.
+        ValueError: If an argument is out of range.
+        MeshError: If the RVE cannot be meshed, or an element is too large for the fracture energy
+            of its phase.
         ConvergenceError: If Newton's method fails, unless `partial` is given. It has the `history`
             up to the last increment that was reached.
         KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
-
-    If the RVE cannot be meshed, a `MeshError` is raised.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite

@@ -342,15 +342,23 @@ class IncrementalModel(IncrementalProblem):
         return shares
 
     def limit(self) -> str:
-        """Return a sentence if a phase has lost ellipticity at the last equilibrium, else ""."""
-        shares = self.not_elliptic()
-        if not shares:
-            return ""
-        return (
-            f"The law has lost ellipticity in {_named_shares(shares)}: it hardens too little "
-            "there, so that strain concentrates in bands as narrow as an element, and an "
-            "equilibrium is not unique or does not exist"
-        )
+        """Return what is damaged or has lost ellipticity at the last equilibrium; "" if nothing."""
+        causes = []
+        fractions = self._of_breaking()
+        names = {"interfaces": "damaged_fraction", "area": "damaged_area"}
+        shares = {what: float(fractions.get(name, 0.0)) for what, name in names.items()}
+        if damaged := {what: share for what, share in shares.items() if share > 0}:
+            causes.append(
+                f"The RVE has damage in {_named_shares(damaged)}: it probably snaps, and even the "
+                "smallest steps do not resolve how it releases its elastic energy"
+            )
+        if shares := self.not_elliptic():
+            causes.append(
+                f"The law has lost ellipticity in {_named_shares(shares)}: it hardens too little "
+                "there, so that strain concentrates in bands as narrow as an element, and an "
+                "equilibrium is not unique or does not exist"
+            )
+        return ". ".join(causes)
 
     def mesh_dependence(self) -> str:
         """Return a warning if a phase has lost ellipticity at the end of a path, else ""."""
@@ -528,7 +536,7 @@ def softening_phases(model: FEModel, side: float) -> dict[str, Softening]:
         Damage by the name of the phase.
 
     Raises:
-        ValueError: If an element is too large for a fracture energy.
+        MeshError: If an element is too large for a fracture energy.
     """
     softening = {}
     for phase in model.damageable:

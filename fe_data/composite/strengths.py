@@ -172,8 +172,8 @@ def _break(
     )
 
 
-def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Settings) -> float:
-    """Return the strength of a microstructure.
+def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Settings) -> Strength:
+    """Find the strength of a microstructure.
 
     Args:
         phases: Materials with an interface or damage.
@@ -182,7 +182,7 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
         settings: Resolution and tolerance.
 
     Returns:
-        The strength [MPa].
+        The strength, and what has broken.
 
     Raises:
         SimulationError: If the strength was not reached.
@@ -190,7 +190,7 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
     strength, reason = _break(phases, fibres, strength_loading(name), settings, DROP)
     if strength is None or not strength.is_reached:
         raise SimulationError(f"{name}: {reason}")
-    return strength.strength_MPa
+    return strength
 
 
 def strength_table(samples: list[SampledStrength], measured: Measured | None = None) -> str:

@@ -137,8 +137,9 @@ def generate(
         constants: Also compute all effective elastic constants of each sample as outputs. This
             needs phases.
         strengths: Names of strengths that are further outputs of each sample: "transverse_tension",
-            "transverse_compression", "longitudinal_shear" or "transverse_shear". This needs a
-            material with an interface. The other outputs are those of bonded fibres.
+            "transverse_compression", "longitudinal_shear" or "transverse_shear". What has broken
+            and the energies are outputs too. This needs a material with an interface or damage. The
+            other outputs are those of bonded fibres.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
@@ -154,8 +155,8 @@ def generate(
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, b_m or
-            c_m is invalid for the hardening law, the folder has another configuration, or someone
-            changed its table.
+            c_m is invalid for the hardening law, the folder has another configuration, someone
+            changed its table, or elements are too large for a fracture energy.
         FolderLockedError: If another process writes the same samples.
         GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
             solver does not work on this machine. Repeat the call to finish.
@@ -203,6 +204,8 @@ def generate(
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
         design = _of_material(design, settings, simulator)
     _require_possible(design, settings, general=phases is not None)
+    if isinstance(simulator, worker.MaterialSimulator) and (strengths or design.loadings):
+        _require_fine_elements(design, settings, simulator)
     chosen_solver()  # raises an error if the solver is unknown
     further = constants, tuple(strengths)
     config = storage.configuration(design, settings, anisotropy, phases, interphase, *further)
@@ -386,6 +389,30 @@ def _require_possible(design: Design, settings: Settings, *, general: bool) -> N
             require_parameters(b[row], c[row], settings.hardening)
     except ValueError as error:
         raise ValueError(f"sample {row} of the design: {error}") from None
+
+
+def _require_fine_elements(
+    design: Design, settings: Settings, simulator: worker.MaterialSimulator
+) -> None:
+    """Raise a ValueError if the elements of a sample are too large for a fracture energy."""
+    from fe_data.composite.properties import require_fine_elements
+
+    # Check the sample with the smallest energy relative to the size of its elements, which is
+    # inversely proportional to the root of the volume fraction.
+    energy = design.inputs[:, INPUT_NAMES.index("vf")] ** 0.5
+    for name, values in design.fields.items():
+        if name.endswith(".fracture_energy_J_m2"):
+            energy = energy * values
+    sample = design.sample(int(energy.argmin()))
+    phases = simulator.phases
+    if sample.fields:
+        phases = phases.with_fields(sample.fields)
+    fibres = sample.seed if sample.microstructure is None else sample.microstructure
+    arguments = phases, sample.inputs, fibres, settings
+    try:
+        require_fine_elements(*arguments, interphase=simulator.interphase)
+    except ValueError as error:
+        raise ValueError(f"sample {sample.index} of the design: {error}") from None
 
 
 @dataclass

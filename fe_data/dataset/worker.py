@@ -17,7 +17,7 @@ from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError, memory_errors
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
-from fe_data.schema import fitted_outputs, outputs_among
+from fe_data.schema import OF_STRENGTH, fitted_outputs, outputs_among
 from fe_data.settings import Inputs, Settings
 
 if TYPE_CHECKING:
@@ -181,14 +181,15 @@ class MaterialSimulator:
     def _with_strengths(
         self, result: "RVEResult", fibres: Microstructure, settings: Settings
     ) -> "RVEResult":
-        """Add the strengths of a microstructure to the outputs."""
+        """Add the strengths of a microstructure, and what then has broken, to the outputs."""
         from fe_data.composite.strengths import strength_of
 
-        strengths = {
-            f"{name}_MPa": strength_of(self.phases, fibres, name, settings)
-            for name in self.strengths
-        }
-        return dataclasses.replace(result, effective=result.effective | strengths)
+        further = {}
+        for name in self.strengths:
+            strength = strength_of(self.phases, fibres, name, settings)
+            further[f"{name}_MPa"] = strength.strength_MPa
+            further |= {f"{name}_{field}": getattr(strength, field) for field, *_ in OF_STRENGTH}
+        return dataclasses.replace(result, effective=result.effective | further)
 
 
 def unusable(reason: str) -> OSError:

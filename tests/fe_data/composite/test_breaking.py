@@ -87,6 +87,24 @@ def test_what_breaks_meets_voids_interphases_laws_and_cooling(breaking, rve, law
     assert strength.damaged_fraction + strength.damaged_area > 0.0
 
 
+@pytest.mark.parametrize(
+    ("breaking", "damaged"),
+    [("interface", "damaged_fraction"), ("damage", "damaged_area"), ("both", "damaged_fraction")],
+)
+def test_a_path_that_ends_in_a_snap_says_what_is_damaged(monkeypatch, breaking, damaged):
+    """Without small steps a snap has no equilibrium; more increments are no advice."""
+    monkeypatch.setattr("fe_data.composite.stepping._SMALLEST_STEP_OF_SNAPS", 0.5)
+    pull = Loading(PULL, increments=8)
+    choices = {"resolution": 3.0, "silent": True, "drop": 0.02, "partial": True}
+    solved = solve_composite(breakable(breaking, "j2"), RVES["fibres"], pull, **choices)
+    share = solved.history[damaged][-1]
+    what = "interfaces" if damaged == "damaged_fraction" else "area"
+    reason = str(solved.stop)
+    assert share > 0.0
+    assert f"has damage in {100 * share:.2g} % of the {what}: it probably snaps" in reason
+    assert "increments" not in reason
+
+
 @pytest.mark.parametrize("breaking", ["interface", "damage"])
 def test_plane_strain_is_a_general_loading_without_strain_along_the_fibres(breaking):
     """Also past the peak. The strength is the stress across the fibres."""

@@ -27,9 +27,8 @@ from fe_data import (
 )
 from fe_data.__main__ import main
 from fe_data.composite.damage import DAMAGE, WORK
-from fe_data.composite.law_registry import CURVE
 from fe_data.composite.laws import j2
-from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.material_points import MaterialPoints, uniaxial_stress
 from fe_data.composite.model import FEModel
 from fe_data.composite.softening import DamagedResponse
 from fe_data.composite.stepping import IncrementalModel, softening_phases
@@ -76,12 +75,12 @@ def bar(columns, rows=2):
     return create_domain(mesh, "P2/P0")
 
 
-def pulled(columns, band, strain=0.08, increments=50):
+def pulled(columns, band, strain=0.08, increments=50, rows=2):
     """History of a bar in uniaxial tension, and its equations.
 
     The rest of the bar is elastic, and so soft across its axis that it does not hinder the band.
     """
-    domain = bar(columns)
+    domain = bar(columns, rows)
     rest = Material(TransverselyIsotropic(3.5, 1e-5, 0.0, 0.0, 1e-3, axis=0.0))
     parts = [("rest", rest, domain.material == MATRIX), ("band", band, domain.material == 0)]
     model = FEModel(domain, parts, out_of_plane=False)
@@ -122,25 +121,71 @@ def test_plastic_work_before_the_onset_is_not_fracture_energy():
     assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
 
 
-def test_the_own_law_of_a_user_may_have_damage():
-    """The law hardens, and its onset is where its yield stress has grown to 70 MPa."""
+def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
+    """The back stress C/γ (1 - exp(-γ p)) adds to the stress at the onset, and to the work."""
+    C, gamma, onset = 20_000.0, 500.0, 0.1
+    band = damaged("chaboche", onset, C1_MPa=C, gamma1=gamma)
+    grown = (1 - np.exp(-gamma * onset)) / gamma
+    assert band.stress_at_onset == pytest.approx(60.0 + C * grown, rel=1e-9)
+    history, _ = pulled(4, band, strain=0.1, rows=1)
+    before = 1e3 * SIDE / 4 * (60.0 * onset + C / gamma * (onset - grown))
+    assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
+
+
+VOCE = YieldStress(60.0, 40.0, 0.01, "voce")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("j2", {"yield_stress": YieldStress(60.0, 100.0, 0.3)}),
+        ("drucker_prager", {"compression": VOCE}),
+        ("paraboloidal", {"tension": VOCE, "compression": YieldStress(90.0, 30.0)}),
+    ],
+)
+def test_uniaxial_tension_reaches_the_yield_stress_at_the_onset(name, parameters):
+    """The simulated path agrees with the closed forms."""
+    material = damaged(name, 0.1, **parameters)
+    stress = uniaxial_stress(material, material.first_yield(tension=True), 0.1)
+    assert stress == pytest.approx(material.stress_at_onset, rel=1e-9)
+
+
+@pytest.fixture
+def own_plastic():
+    """A law whose yield stress grows by a number, of which `first_yield` is not a function."""
 
     @law(
         "own_plastic",
-        parameters={"yield_stress": CURVE},
+        parameters={"start_MPa": (1.0, 1e3), "hardening_MPa": (0.0, 1e3), "largest_p": (0.0, 10.0)},
         state={"plastic_strain": 6, "p": 0},
-        first_yield=lambda parameters, _: parameters["yield_stress"].yield_stress_MPa,
+        defaults={"largest_p": 10.0},
+        first_yield=lambda parameters, _: parameters["start_MPa"],
     )
     def own_plastic(strain, state, material):
-        return j2(strain, state, material)
+        material.yield_stress = lambda p: material.start_MPa + material.hardening_MPa * p
+        stress, new = j2(strain, state, material)
+        return stress, new | {"p": new["p"].clamp(max=material.largest_p)}
 
-    curve = {"yield_stress": YieldStress(60.0, 100.0)}
-    resin = Material(RESIN, "own_plastic", curve, Damage(0.1, ENERGY, 14.0))
-    assert resin.stress_at_onset == pytest.approx(70.0)
+    return {"start_MPa": 60.0, "hardening_MPa": 100.0}
+
+
+def test_the_own_law_of_a_user_may_have_damage(own_plastic):
+    """The law hardens, and its onset is where its yield stress has grown to 70 MPa."""
+    resin = Material(RESIN, "own_plastic", own_plastic, Damage(0.1, ENERGY, 14.0))
+    assert resin.stress_at_onset == pytest.approx(70.0, rel=1e-9)
     assert copy.deepcopy(resin).damage == resin.damage  # by __reduce__, as other processes do
-    expected = pulled(4, damaged("j2", 0.1, yield_stress=YieldStress(60.0, 100.0)), increments=20)
-    of_custom_law = pulled(4, resin, increments=20)
-    np.testing.assert_array_equal(of_custom_law[0]["stress"], expected[0]["stress"])
+    of_j2 = damaged("j2", 0.1, yield_stress=YieldStress(60.0, 100.0))
+    stress, expected = (
+        pulled(4, band, increments=20, rows=1)[0]["stress"] for band in (resin, of_j2)
+    )
+    np.testing.assert_allclose(stress, expected, atol=1e-4 * expected.max())
+
+
+def test_a_law_that_does_not_reach_its_onset_is_refused(own_plastic):
+    short = own_plastic | {"largest_p": 0.05}
+    resin = Material(RESIN, "own_plastic", short, Damage(0.1, ENERGY, 14.0))
+    with pytest.raises(ValueError, match=r"does not reach the equivalent plastic strain 0\.055"):
+        resin.stress_at_onset  # noqa: B018
 
 
 @pytest.mark.parametrize("name", ["j2", "drucker_prager", "paraboloidal"])
@@ -287,6 +332,44 @@ def test_a_fracture_energy_too_small_for_the_elements_is_refused():
     least = float(str(error.value).split("above ")[1].split(",")[0])
     enough = brittle.with_fields({"matrix.damage.fracture_energy_J_m2": 1.01 * least})
     solve_composite(enough, FIBRE, Loading((1e-4, None, None), increments=1), resolution=3.0)
+
+
+BRITTLE = MATRIX_FILE.replace("energy_J_m2: 20.0", "energy_J_m2: 0.5")
+SMALL = "--n-fibres 1 --resolution 3"
+TENSION = "--strength transverse_tension"
+RANDOM = f"--material {{}}/resin.yaml --vf 0.4 {SMALL}"
+OF_DESIGN = f"generate --inputs {{}}/design.csv --material {{}}/resin.yaml {SMALL}"
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "what"),
+    [
+        (f"rve {RANDOM} {TENSION}", BRITTLE, "matrix: fracture_energy_J_m2 = 0.5 is too small"),
+        (f"rve {RANDOM} --loading 0.02,free,free", BRITTLE, "it must be above"),
+        (f"strengths {RANDOM} --replicates 1 {TENSION}", BRITTLE, "it must be above"),
+        (f"envelope {RANDOM} --replicates 1", BRITTLE, "it must be above"),
+        (f"{OF_DESIGN} {TENSION}", MATRIX_FILE, "sample 1 of the design: matrix: fracture_energy"),
+        (f"{OF_DESIGN} --loading 0.02,free,free", MATRIX_FILE, "sample 1 of the design"),
+    ],
+)
+def test_each_command_refuses_it_before_a_simulation(
+    tmp_path, capsys, monkeypatch, words, content, what
+):
+    """Of a design, the sample with the smallest energy is checked."""
+
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.composite.rve.solve_composite", simulated)
+    monkeypatch.setattr("fe_data.composite.rve.follow", simulated)
+    (tmp_path / "resin.yaml").write_text(content)
+    rows = "vf,matrix.damage.fracture_energy_J_m2\n0.3,20\n0.4,0.5\n0.4,20\n"
+    (tmp_path / "design.csv").write_text(rows)
+    out = tmp_path / "out"
+    words = words.replace("{}", str(tmp_path)).split()
+    assert main([*words, "--out", str(out)]) == 2
+    assert what in capsys.readouterr().err
+    assert not any(out.glob("*"))
 
 
 def test_without_a_fibre_there_is_no_length():

@@ -23,6 +23,7 @@ from fe_data import (
     generate,
     load_curves,
     load_phases,
+    load_table,
     named_phases,
     save_interfaces,
     save_mesh,
@@ -38,6 +39,7 @@ from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
 from fe_data.composite.stepping import IncrementalModel
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.schema import OF_STRENGTH
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
 INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
@@ -575,8 +577,13 @@ def test_a_dataset_has_strengths(tmp_path):
     assert verify(tmp_path)[0] == []
     header, row = (line.split(",") for line in (tmp_path / "dataset.csv").read_text().splitlines())
     sample = dict(zip(header, row, strict=True))
-    expected = sample_strength(phases, names[0], 0.5, int(sample["seed"]), settings)
-    assert float(sample["transverse_tension_MPa"]) == expected.strength.strength_MPa
+    expected = sample_strength(phases, names[0], 0.5, int(sample["seed"]), settings).strength
+    assert float(sample["transverse_tension_MPa"]) == expected.strength_MPa
+    for name, *_ in OF_STRENGTH:
+        assert float(sample[f"transverse_tension_{name}"]) == getattr(expected, name)
+    assert expected.dissipated_J_m2 > 0.0
+    table = load_table(tmp_path / "dataset.csv")
+    assert table.to_pandas()["transverse_tension_dissipated_J_m2"][0] == expected.dissipated_J_m2
     with pytest.raises(ValueError, match="another configuration"):
         generate(design, settings, tmp_path, **choices)
 
