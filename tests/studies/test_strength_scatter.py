@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnn import HeteroscedasticNoise
 from studies.results import Results
 from studies.strength_scatter.__main__ import PAGE, RESULTS, blocks
 from studies.strength_scatter.simulation import (
@@ -37,6 +38,7 @@ def test_every_rve_reached_its_strength(study):
 
 @pytest.mark.slow
 def test_intervals_and_the_quantile_hold_for_new_rves(study):
+    assert isinstance(study.model.noise_, HeteroscedasticNoise)
     scores = study.scores()
     for level in (0.5, 0.9, 0.95):  # binomial, three standard errors
         error = 3 * np.sqrt(level * (1 - level) / N_TEST)
