@@ -70,7 +70,8 @@ def test_an_rve_of_a_set_and_of_each_size_has_its_committed_strength(study, key,
 
 
 @pytest.mark.slow
-def test_a_normal_distribution_of_the_errors_is_rejected_for_two_strong_rves(study):
+def test_a_normal_distribution_of_the_errors_is_not_rejected(study):
+    assert study.scores()["normality_p"] > 0.05
     assert f"(p = {study.scores()['normality_p']:.3f})" in PAGE.read_text(encoding="utf-8")
     strongest = np.argsort(study.standardised)[-2:]
     others = np.delete(study.standardised, strongest)
