@@ -31,8 +31,8 @@ _VISCOSITY = 3e-7
 _SHARE_OF_PHASES = 1 / 3
 # A snap takes steps in which viscous tractions are as large as the others: fraction of an increment
 _SMALLEST_STEP_OF_SNAPS = 2.0**-18
-# Where interfaces soften, iterations that do not converge soon repeat in cycles. Then a shorter
-# step takes less time than more iterations.
+# Where interfaces soften, iterations often repeat in cycles if they do not converge soon. A shorter
+# step then takes less time than further iterations.
 _ITERATIONS_OF_SNAPS = 6
 _WANTED_ITERATIONS = 3.0  # of a step with softening
 # Least length of a part of a path as a mean strain: a part that only takes time has none.
@@ -380,7 +380,7 @@ class IncrementalModel(IncrementalProblem):
         """Choose the length of the next step by the iterations of this one, if the RVE can break.
 
         The ratio of the lengths is that of wanted to needed iterations (Crisfield, Non-linear
-        Finite Element Analysis of Solids and Structures 1 (1991), section 9.5.3).
+        Finite Element Analysis of Solids and Structures 1 (1991), chapter 9).
 
         Returns:
             The error that gives this length; at most 1, so that no step is rejected.
