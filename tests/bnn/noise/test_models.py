@@ -1,5 +1,7 @@
 """Noise that is known for each datum, by standard deviations and weights given to `fit`."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import sklearn
@@ -149,12 +151,16 @@ def test_metadata_reaches_fit_through_a_pipeline():
             np.testing.assert_array_equal(estimator[-1].data_noise_.std[:, 0], expected)
 
 
-def test_the_noise_of_new_data_is_not_known():
+def test_the_noise_of_new_data_is_not_known(tmp_path):
     model = bnn.GPRegressor(PRIOR).fit(X, Y, noise_std=STD)
     ensemble = small(bnn.VanillaEnsemble, noise=None).fit(X, Y, noise_std=STD)
     for ask in (model.predict, ensemble.predict):
         with pytest.raises(ValueError, match="add its variance"):
             ask(NEW, return_std=True, include_noise=True)
+    for export, fitted in product((bnn.export.to_c, bnn.export.to_onnx), (model, ensemble)):
+        with pytest.raises(ValueError, match="add its variance"):
+            export(fitted, tmp_path / "file", include_noise=True)
+    assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="add its variance"):
         model.elppd(X, Y)
     with pytest.raises(ValueError, match="add its variance"):
