@@ -18,6 +18,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, is_row
 from bnn.gp.kernel import STEP, Kernel, differences
+from bnn.gp.units import default_of
 
 # Quantities that have an entry for each input, and their value for an input that does not vary.
 OF_INPUTS = {"length": np.inf, "ratio": np.inf, "slope": 0.0}
@@ -77,6 +78,12 @@ def check_others(kernel: sk.Kernel) -> None:
             raise ValueError(f"kernel: {name} = {value!r:.60} of {whose}{kind}: {needed}")
 
 
+def has_effect(kernel: Kernel) -> NDArray[np.bool_]:
+    """Return whether inputs have an effect, (n_in,) or (1,): not with an infinite length scale."""
+    lengthscales = np.ravel(getattr(kernel, "lengthscale", None))
+    return np.array([L is None or L < np.inf for L in lengthscales])
+
+
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
     """Expand open parameters to one entry per input, open only for inputs that vary.
 
@@ -112,6 +119,8 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
                     where = f"{type(inner).__name__}: {name} is None for input {i} of the kernel"
                     raise NothingLeft(f"{where}, which is constant: set it or leave the input out")
                 changed[name] = values
+            elif quantity == "period" and not np.any(varies & has_effect(inner)):
+                changed[name] = default_of(inner, name)  # of constant inputs, so without effect
         return changed
 
     return _changed(kernel, entries)
