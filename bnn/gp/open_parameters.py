@@ -81,7 +81,7 @@ def check_others(kernel: sk.Kernel) -> None:
 def has_effect(kernel: Kernel) -> NDArray[np.bool_]:
     """Return whether inputs have an effect, (n_in,) or (1,): not with an infinite length scale."""
     lengthscales = np.ravel(getattr(kernel, "lengthscale", None))
-    return np.array([L is None or L < np.inf for L in lengthscales])
+    return np.array([L is None or np.isfinite(L) for L in lengthscales])
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
