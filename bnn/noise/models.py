@@ -200,8 +200,10 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def is_heavy_tailed(noise: object) -> bool:
-    """Return whether noise is, or is to be estimated as, that of Student's t."""
-    return isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    """Return whether noise is, or is to be estimated as, that of Student's t with finite ν."""
+    if isinstance(noise, StudentNoise):
+        return noise.df != np.inf
+    return isinstance(noise, str) and noise == "student_t"
 
 
 @storable
