@@ -58,6 +58,25 @@ def test_a_row_of_weight_m_is_as_m_equal_rows(noise):
 
 
 @BRIEF
+def test_a_row_of_weight_zero_is_left_out_of_scaling_and_training():
+    once = {"noise": 0.3, "random_state": 0}
+    brief = bnn.TrainingSettings(epochs=2)
+    settings = bnn.Pretraining(4, 20, training=brief)
+    networks = bnn.pretrain(PRIOR, X, settings=settings, random_state=0)
+    loose = bnn.FunctionAnchoring(n_points=5, tol=100.0)
+    far, weights = 100.0 * np.ones((1, 2)), np.append(np.ones(N), 0.0)
+    for train, arguments in (
+        (bnn.train_vanilla, {"n_members": 2, "training": brief}),
+        (bnn.train_anchored, {"pretrained": networks, "training": brief}),
+        (bnn.train_function_anchored, {"pretrained": networks, "anchoring": loose}),
+    ):
+        data = {"X": np.vstack([X, far]), "y": np.vstack([Y, far]), "sample_weight": weights}
+        with_far_row = train(**data, **arguments, **once)
+        expected = train(X=X, y=Y, sample_weight=np.ones(N), **arguments, **once)
+        np.testing.assert_array_equal(with_far_row.weights, expected.weights)
+
+
+@BRIEF
 def test_the_optimum_of_anchored_members_is_that_of_equal_rows():
     """The data term is a sum over rows, of which M equal ones count M times."""
     networks = bnn.pretrain(

@@ -112,15 +112,17 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it()
 
 
 @pytest.mark.parametrize(
-    ("rows", "known"),
+    ("rows", "options"),
     [(Y, {}), (GAPS, {}), (Y, {"noise_std": STD}), (GAPS, {"sample_weight": STD[:, 0]})],
     ids=["complete", "missing outputs", "known noise", "missing outputs and weights"],
 )
 @pytest.mark.usefixtures("one_family")
-def test_infinite_degrees_of_freedom_are_gaussian_noise(rows, known):
+def test_infinite_degrees_of_freedom_are_gaussian_noise(rows, options):
     for prior in (None, bnn.GaussianProcessPrior(0.0, KERNELS, 2)):
-        pair = [bnn.GPRegressor(prior, noise=n) for n in (StudentNoise(FULL, np.inf), FULL)]
-        of_student, expected = (model.fit(X, rows, **known).predict(X_NEW, True) for model in pair)
+        of_student, expected = (
+            bnn.GPRegressor(prior, noise=noise).fit(X, rows, **options).predict(X_NEW, True)
+            for noise in (StudentNoise(FULL, np.inf), FULL)
+        )
         np.testing.assert_array_equal(of_student, expected)
 
 
