@@ -52,14 +52,16 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
 
 
 def check_others(kernel: sk.Kernel) -> None:
-    """Check that parameters that cannot be open are not None.
+    """Check that parameters that cannot be open are not None, and that no part is noise.
 
-    These are parameters of scikit-learn kernels, of custom kernels that are no dataclasses, and
-    fields without a positive default.
+    Such parameters are those of scikit-learn kernels, of custom kernels that are no dataclasses,
+    and fields without a positive default.
 
     Raises:
-        ValueError: If such a parameter, or an entry of it, is None.
+        ValueError: If such a parameter, or an entry of it, is None, or a part is a WhiteKernel.
     """
+    if isinstance(kernel, sk.WhiteKernel):
+        raise ValueError("kernel: a WhiteKernel is noise, not a part of f: give noise instead")
     for name, value in fields_of(kernel).items():
         if isinstance(value, sk.Kernel):
             check_others(value)

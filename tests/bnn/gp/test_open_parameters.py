@@ -62,7 +62,7 @@ class Bump(bnn.Stationary):
 KERNELS = {
     "product": bnn.Periodic(None, None, None) * bnn.RBF(1.0, None),
     "of some inputs": bnn.Matern52(None, (None, np.inf)) + bnn.Linear((0.0, None), None),
-    "rough": bnn.Matern12(None, None) * bnn.Matern32(2.0, (None, 1.5)) + sk.WhiteKernel(0.1),
+    "rough": bnn.Matern12(None, None) * bnn.Matern32(2.0, (None, 1.5)) + sk.ConstantKernel(0.1),
     "alpha": sk.RationalQuadratic(0.5, 1.0) * bnn.RationalQuadratic(None, None, None),
     "power": (bnn.RBF(None, None) + bnn.Linear(0.1, None)) ** 2,
     "warped": bnn.Warped(bnn.RBF(None, None), (0.0, 0.0), (3.0, 3.0), (1.0, -1.0)),
