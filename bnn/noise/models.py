@@ -169,7 +169,8 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
 def rounding_of(y: Array) -> Array:
     """Return the rounding errors of outputs y (N, n_out): ε times the largest size, (n_out,)."""
     largest = np.nanmax(np.abs(y), axis=0)
-    return np.asarray(np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0))
+    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
+    return np.maximum(rounding, 2.0 * LEAST_NOISE)  # allowed as noise
 
 
 def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
