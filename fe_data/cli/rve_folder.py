@@ -98,6 +98,8 @@ def run_rve(
         vf = inputs.vf if isinstance(microstructure, int) else None
         require_interphase(solver[1], settings, interphase, vf=vf)
         require_between("drop", drop, *DROPS)
+        if isinstance(microstructure, Microstructure):
+            solver[1].require_materials_of(microstructure.coated(interphase))
     seed = _checked_seed(inputs, microstructure, settings)
     if isinstance(solver, tuple):
         require_fine_elements(solver[1], inputs, microstructure, settings, interphase=interphase)

@@ -244,18 +244,17 @@ def require_fine_elements(
         interphase: Thickness of a ring around each fibre.
 
     Raises:
-        ValueError: If an element is too large.
+        ValueError: If an element is too large, or there is no fibre to compare it with.
     """
     if not phases.can_soften:
         return
     try:
         fibres = _coated_fibres(inputs, microstructure, settings, interphase)
+        side = side_of_rve(phases, fibres)
         domain = composite_domain(phases, fibres, settings.resolution)
     except SimulationError:
         return
-    side = side_of_rve(phases, fibres)
-    if side is None:
-        return
+    assert side is not None
     model = composite_model(phases, fibres, domain, out_of_plane=False)
     try:
         softening_phases(model, side)

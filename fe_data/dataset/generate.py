@@ -21,7 +21,6 @@ from fe_data.composite.phases import (
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
-from fe_data.geometry.microstructure import VOID
 from fe_data.geometry.spacing import require_packable
 from fe_data.loading import Loading
 from fe_data.schema import INPUT_NAMES
@@ -321,20 +320,14 @@ def _require_material(
     fractions = design.inputs[:, INPUT_NAMES.index("vf")]
     vf = None if design.microstructures else float(fractions.max())
     require_interphase(phases, settings, interphase, vf=vf)
-    for phase in _phase_names(design) - {VOID}:
-        phases.of(phase)
-
-
-def _phase_names(design: Design) -> set[str]:
-    """Return the names of all phases in the microstructures of a design."""
-    return {name for micro in design.microstructures for name in micro.phases}
 
 
 def _require_constants(design: Design, phases: Phases, interphase: float) -> None:
     """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
     if design.loadings:
         raise ValueError("constants = True cannot be combined with paths, without outputs")
-    names = _phase_names(design) | ({INTERPHASE} if interphase else set())
+    names = {name for micro in design.microstructures for name in micro.phases}
+    names |= {INTERPHASE} if interphase else set()
     if rigid := phases.without_expansion(names or ["fibres"]):
         what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
         warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=4)
@@ -360,10 +353,9 @@ def _of_material(design: Design, settings: Settings, simulator: worker.MaterialS
             inputs[row, INPUT_NAMES.index(name)] = value
     for place, micro in enumerate(design.microstructures):
         try:
-            micro.coated(interphase)
+            phases.require_materials_of(micro.coated(interphase))
         except ValueError as error:
-            what = f"interphase = {interphase:g}: microstructure {place}"
-            raise ValueError(f"{what}: {error}") from None
+            raise ValueError(f"microstructure {place}: {error}") from None
     return dataclasses.replace(design, inputs=inputs)
 
 
