@@ -186,6 +186,7 @@ def generate(
         require_kind(name, value, bool)
     shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    interphase = number("interphase", interphase)
     if loading is not None:
         design = _with_paths(design, loading)
     if anisotropy:
@@ -306,7 +307,7 @@ def _require_no_material(
         raise ValueError(
             f"design has fields {', '.join(design.fields)}: give the phases of their material"
         )
-    if number("interphase", interphase):
+    if interphase:
         raise ValueError(
             f"interphase = {interphase:g} needs the phases of a material with an interphase"
         )
