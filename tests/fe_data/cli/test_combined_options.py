@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from fe_data import Design, Settings, generate, load_phases
 from fe_data.__main__ import main
 from fe_data.composite.phases import EXAMPLES
 
@@ -53,3 +55,51 @@ def test_damage_without_a_fibre_is_refused(folder, capsys, words):
     assert main(command.split()) == 2
     assert "damage needs a fibre or a void" in capsys.readouterr().err
     assert not (folder / "x").exists()
+
+
+def only_json(text):
+    """Read JSON without NaN, which other programs reject."""
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("material", ["glass_epoxy", "a$_$.yaml"])
+def test_a_fibre_without_a_separate_modulus_has_none_in_all_results(folder, capsys, material):
+    """A dollar in the name of the material is no formula in the figure."""
+    (folder / "a$_$.yaml").write_text((EXAMPLES / "glass_epoxy.yaml").read_text())
+    (folder / "fibres.csv").write_text(TWO.format("", 80))
+    words = ["--material", material, "--microstructure", "fibres.csv", "--resolution", "2", "--out"]
+    assert main(["rve", "--loading", "0.001,free,free", "--increments", "4", *words, "one"]) == 0
+    assert main(["constants", *words, "constants.json"]) == 0
+    result = only_json((folder / "one" / "result.json").read_text())
+    assert result["settings"]["n_fibres"] == 2
+    for content in (result, only_json((folder / "constants.json").read_text())):
+        assert content["E_GPa"] == [80.0, None]
+    (title,) = [line for line in capsys.readouterr().out.splitlines() if "measured at" in line]
+    assert title.split()[:3] == ["constant", "value", "measured"]  # these fibres have no bounds
+
+
+def test_given_fibres_may_be_more_than_random_ones(folder, monkeypatch):
+    place = (np.arange(32) + 0.5) / 32
+    rows = [f"{x},{y},0.013" for x in place for y in place]
+    (folder / "many.csv").write_text("\n".join(["x,y,radius", *rows]))
+    monkeypatch.setattr("fe_data.cli.rve_folder.run_rve", lambda *_: ("", "", None))
+    words = "--material glass_epoxy --microstructure many.csv --out x"
+    assert main(["rve", *words.split()]) == 0
+
+
+@pytest.mark.parametrize("interphase", [np.float32(0.125), np.int64(1), 1])
+def test_numbers_of_any_type_give_the_same_configuration(tmp_path, interphase):
+    ring = "phases:\n  interphase: {elasticity: {E_GPa: 3.0, nu: 0.3}}\n"
+    text = (EXAMPLES / "glass_epoxy.yaml").read_text().replace("phases:\n", ring)
+    (tmp_path / "coated.yaml").write_text(text)
+    phases = load_phases(tmp_path / "coated.yaml")
+    design = Design("one", 0, np.array([[0.05, 74.0, 0.0, 1.0]]), np.array([0]))
+    settings = Settings(n_fibres=1, min_spacing=2.5, resolution=2, increments=4)
+    small = {"phases": phases, "silent": True}
+    generate(design, settings, tmp_path / "out", interphase=float(interphase), **small)
+    again = generate(design, settings, tmp_path / "out", interphase=interphase, **small)
+    assert again.simulated == 0
