@@ -394,5 +394,5 @@ def _phases(content: Any) -> Phases:
     measured = top.get("measured")
     if measured is not None:
         measured = built(Measured, "measured", measured)
-    source = str(top.get("source", ""))
+    source = str(top.get("source") or "")
     return Phases(**named, source=source, others=materials, measured=measured, interface=interface)

@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from fe_data import Design, Settings, generate, load_phases
+from fe_data import Design, Settings, generate, load_phases, named_phases, random_microstructure
 from fe_data.__main__ import main
 from fe_data.composite.phases import EXAMPLES
+from fe_data.composite.strengths import SampledStrength, sample_envelope, sample_strength
 
 TWO = "x,y,radius,phase,E_GPa\n0.3,0.3,0.25,{},{}\n0.8,0.75,0.1,,\n"
 DAMAGED = (EXAMPLES / "glass_epoxy_ly556_breaking.yaml").read_text()
@@ -103,3 +105,33 @@ def test_numbers_of_any_type_give_the_same_configuration(tmp_path, interphase):
     generate(design, settings, tmp_path / "out", interphase=float(interphase), **small)
     again = generate(design, settings, tmp_path / "out", interphase=interphase, **small)
     assert again.simulated == 0
+
+
+def test_strengths_of_a_sample_have_the_radii_of_the_settings(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(
+        "fe_data.composite.strengths._break",
+        lambda _, fibres, *__: loaded.append(fibres) or (None, ""),
+    )
+    settings = Settings(n_fibres=5, radii="lognormal", radii_cov=0.3)
+    phases = named_phases("glass_epoxy_debonding")
+    sample_strength(phases, "transverse_tension", 0.3, 1, settings)
+    sample_envelope(phases, 45.0, 0.3, 1, settings)
+    expected = random_microstructure(0.3, 1, 5, radii="lognormal", radii_cov=0.3)
+    for fibres in loaded:
+        np.testing.assert_array_equal(fibres.radii, expected.radii)
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL(-9)", "SIGSEGV(-11)"])
+def test_a_worker_that_dies_is_named_and_finished_strengths_are_written(
+    folder, capsys, monkeypatch, signal
+):
+    def results(*_, **__):
+        yield SampledStrength("transverse_tension", 0, None, "no peak")
+        raise TerminatedWorkerError(signal)
+
+    monkeypatch.setattr("joblib.Parallel", lambda **_: results)
+    words = "--material glass_epoxy_debonding --vf 0.2 --replicates 2 --jobs 2 --out s.csv"
+    assert main(["strengths", *words.split()]) == 1
+    assert ("memory is full" in capsys.readouterr().err) == ("KILL" in signal)
+    assert len((folder / "s.csv").read_text().splitlines()) == 2
