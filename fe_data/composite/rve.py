@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Ints
+from fe_data.composite.damage import DAMAGE
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.model import FEModel
@@ -159,6 +160,21 @@ class CompositeSolution(Short):
                 phase.elements, phase.weights, strain / TO_KELVIN, stress / TO_KELVIN, state
             )
         return fields
+
+    def damage(self, step: int = -1) -> Floats:
+        """Return the damage of the elements, zero in phases that cannot soften.
+
+        Args:
+            step: Index in `steps`.
+
+        Returns:
+            The damage (elements,), from 0 to 1.
+        """
+        damage = np.zeros(len(self.model.domain.triangles))
+        for phase in self.model.damageable:
+            of_points = self.steps[step].states[phase.name][DAMAGE]
+            damage[phase.elements] = of_points.reshape(phase.weights.shape)[:, 0]
+        return damage
 
     def displacement(self, step: int = -1) -> Floats:
         """Return the displacement of the nodes of the mesh in the plane z = 0.
