@@ -1,4 +1,5 @@
 import csv
+import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,15 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from figures.composite.problem import OUTPUT_NAMES
+from figures.markdown import comma_separated
 from figures.materials_surrogate.surrogate import SCORES
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.scores import as_interval
 from studies.further_draws import simulation
 from studies.further_draws.__main__ import table
-from tests.figures.report.committed import metrics, quoted, verdicts
+from tests.figures.report.committed import Numbers, content_of, metrics, quoted, verdicts
 
 FILE = ROOT / "docs" / "tables" / "further_draws.csv"
+SCORES_FILE = ROOT / "studies" / "further_draws" / "results.json"
 
 
 def committed():
@@ -44,6 +47,26 @@ def test_the_table_of_the_notebook_is_the_table_over_its_datasets():
     assert [line[:-1] for line in lines[:-1]] == it.tables[0].rows
     assert set(committed()) == {header[0], *(line[0] for line in lines)}
     assert [line[-1] != "" for line in lines[:7]] == [True, *[False] * 5, True]
+
+
+def scores_of_datasets():
+    """The committed scores: the shares of test RVEs outside, and the rows of the methods."""
+    return json.loads(content_of(SCORES_FILE), object_hook=Numbers)
+
+
+def test_the_table_is_that_of_the_committed_scores():
+    it = scores_of_datasets()
+    rows = {name: intervals(row) for name, row in it.rows.items()}
+    assert FILE.read_text(encoding="utf-8") == comma_separated(*table(rows, it.outside))
+
+
+def test_the_first_datasets_are_those_of_the_notebook():
+    it = metrics("04b_repeated_datasets")
+    rows = scores_of_datasets().rows
+    assert scores_of_datasets().outside[: it.repeats] == it.outside
+    for method, row in rows.items():
+        of_notebook = it.rows.published[method]
+        assert row.rmse["values"][: it.repeats] == of_notebook.rmse["values"]
 
 
 def test_verdicts_over_60_datasets_are_those_of_the_package():

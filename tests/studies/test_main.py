@@ -1,13 +1,19 @@
-"""`python -m studies NAME` runs the program of a study with pinned arithmetic."""
+"""`python -m studies NAME` runs a study with pinned arithmetic; a table says what still holds."""
 
+import csv
+import json
 import os
 
 import pytest
 
 from figures.pipeline.arithmetic import pins
+from figures.pipeline.paths import ROOT
 from studies.__main__ import COMPARE_TIMES, FOLDER, main, questions
+from tests.figures.report.committed import committed_files, content_of
 
 PROGRAMS = [name for name in questions() if not list((FOLDER / name).glob("*.ipynb"))]
+RESULTS = [path for path in committed_files("full", ".json") if path.is_relative_to(FOLDER)]
+RESULTS.append(FOLDER / "further_draws" / "results.json")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -20,3 +26,21 @@ def test_the_arithmetic_of_a_study_is_pinned_unless_it_compares_times(name, monk
     assert command[-3:] == [f"studies.{name}", "--seeds", "1"]
     pinned = pins().items() <= dict(variables).items()
     assert pinned is (name not in COMPARE_TIMES)
+
+
+def of_table():
+    """The lines of the table of studies, by the name of the study."""
+    file = ROOT / "docs" / "tables" / "studies.csv"
+    with file.open(encoding="utf-8", newline="") as lines:
+        return {line["study"]: line for line in csv.DictReader(lines)}
+
+
+def test_the_table_of_studies_has_a_line_for_each():
+    assert list(of_table()) == list(questions())
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.parts[-2] + path.stem)
+def test_the_table_of_studies_names_the_commit_of_their_results(path):
+    made = json.loads(content_of(path))["provenance"]
+    study = path.relative_to(FOLDER).parts[0]
+    assert made["commit"] == of_table()[study]["commit"]

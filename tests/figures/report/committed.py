@@ -20,7 +20,7 @@ def committed_run(name: str) -> dict[str, dict[str, Any]]:
     What is staged counts, so that new metrics can be tested before they are committed. Of a
     notebook that also trained several times, these metrics.
     """
-    return {path.stem: json.loads(_content(path)) for path in committed_files(name, ".json")}
+    return {path.stem: json.loads(content_of(path)) for path in committed_files(name, ".json")}
 
 
 @functools.cache
@@ -42,7 +42,8 @@ def committed_files(name: str, *suffixes: str) -> list[Path]:
 
 
 @functools.cache
-def _content(path: Path) -> str:
+def content_of(path: Path) -> str:
+    """The text of a file as git has it; without git, that of the file there is."""
     return _git("show", f":./{path.relative_to(ROOT)}") or path.read_text(encoding="utf-8")
 
 
@@ -66,7 +67,7 @@ class Numbers(dict[str, Any]):
 def metrics(notebook: str, folder: str = "full") -> Any:
     """The committed metrics of a notebook."""
     *_, path = [path for path in committed_files(folder, ".json") if path.stem == notebook]
-    return json.loads(_content(path), object_hook=Numbers)
+    return json.loads(content_of(path), object_hook=Numbers)
 
 
 def verdicts(content: Any, *ids: str) -> list[bool | None]:
