@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
+from bnn.gp.evidence.density import FamilyDensity
 from bnn.gp.evidence.families import (
     LENGTHSCALE_DEVIATION,
     LIMITS,
@@ -20,7 +21,6 @@ from bnn.gp.evidence.families import (
     TREND_DEVIATION,
     UNIFORM,
     VARIANCE_DEVIATION,
-    FamilyDensity,
 )
 from bnn.gp.evidence.laplace import STEPS, THINNED, further_starts, most_probable, some_rows
 from bnn.gp.evidence.prescribed import Hyperprior, PrescribedCovariance

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints, filled
-from bnn.gp.evidence.families import FamilyDensity
+from bnn.gp.evidence.density import FamilyDensity
 from bnn.gp.evidence.output_data import OutputData
 from bnn.gp.evidence.prescribed import PrescribedCovariance
 from bnn.gp.evidence.search import OutputSearch

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import bnn
 from bnn.ensembles.members import data_gradient
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
