@@ -82,8 +82,8 @@ def check_others(kernel: sk.Kernel) -> None:
 
 def has_effect(kernel: Kernel) -> NDArray[np.bool_]:
     """Return whether inputs have an effect, (n_in,) or (1,): not with an infinite length scale."""
-    lengthscales = np.ravel(getattr(kernel, "lengthscale", None))
-    return np.array([L is None or np.isfinite(L) for L in lengthscales])
+    lengthscale: Any = getattr(kernel, "lengthscale", None)
+    return np.array([L is None or np.isfinite(L) for L in np.ravel(lengthscale)])
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
@@ -102,7 +102,7 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
     """
 
     def entries(inner: Kernel) -> dict[str, Any]:
-        changed = {}
+        changed = dict[str, Any]()
         for name, quantity in inner.open_fields().items():
             value = getattr(inner, name)
             single = value is None and varies.tolist() == [True]
