@@ -1,6 +1,5 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
-import dataclasses
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -163,8 +162,6 @@ def rve(
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["shared"]
     vf, fibres = _fibres_of_rve(vf, microstructure, height, seed, settings)
-    if not isinstance(fibres, int):
-        settings = dataclasses.replace(settings, n_fibres=len(fibres.centres))
     values = vf, E_f_GPa, b_m_MPa, c_m
     inputs, phases = _inputs_of_rve(values, material, interphase, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)

@@ -13,7 +13,7 @@ from fe_data.composite.phases import Phases
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.geometry.spacing import hexagonal_distance
-from fe_data.settings import MAX_SEED, Settings, require_integer
+from fe_data.settings import Settings
 from safe_files.writing import write_atomic
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
@@ -47,7 +47,6 @@ def _random(
     vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float | None
 ) -> Microstructure:
     """Draw random fibres and voids from a seed; print a hint if voids have another radius."""
-    require_integer("seed", seed, 0, MAX_SEED)
     radius = 1.0 if void_radius is None else void_radius
     fibres = random_microstructure(
         vf,
@@ -125,7 +124,7 @@ def write_constants(
         "phases": list(fibres.phases),  # one per fibre
         "height": fibres.height,
         "interphase": fibres.interphase,
-        "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),
+        "E_GPa": record.plain(fibres.E_GPa),  # NaN, the modulus of the phase, becomes None
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), BEGINNING)

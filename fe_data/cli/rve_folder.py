@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from fe_data.arrays import Floats
 from fe_data.cli.options import require_writable
 from fe_data.cli.signals import uninterrupted
 from fe_data.composite.interface import Strength
@@ -98,6 +97,8 @@ def run_rve(
         vf = inputs.vf if isinstance(microstructure, int) else None
         require_interphase(solver[1], settings, interphase, vf=vf)
         require_between("drop", drop, *DROPS)
+        if isinstance(microstructure, Microstructure):
+            solver[1].require_materials_of(microstructure.coated(interphase))
     seed = _checked_seed(inputs, microstructure, settings)
     if isinstance(solver, tuple):
         require_fine_elements(solver[1], inputs, microstructure, settings, interphase=interphase)
@@ -109,7 +110,7 @@ def run_rve(
     begun = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
-        "settings": dataclasses.asdict(settings),
+        "settings": _plain(settings, microstructure),
     }
     _begin(begun, out, mesh)
     try:
@@ -277,7 +278,7 @@ def _summary(
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
         "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
-        "settings": dataclasses.asdict(settings),
+        "settings": _plain(settings, m if seed is None else seed),
         "loading": rve.loading.as_dict(),
         "solver": solver,
         "provenance": record.provenance(),
@@ -300,16 +301,19 @@ def _summary(
     summary["material"]["phases"] = phases.as_dict()
     # One value per fibre
     summary["phases"] = list(m.phases)
-    summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
+    summary["E_GPa"] = record.plain(m.E_GPa)
     summary |= {"height": m.height, "interphase": m.interphase}
     for setting in SETTINGS_OF_PHASES:
         del summary["settings"][setting]
     return summary
 
 
-def _or_none(values: Floats) -> list[float | None]:
-    """Return the numbers for JSON, with None for NaN."""
-    return [None if np.isnan(value) else value for value in values.tolist()]
+def _plain(settings: Settings, microstructure: int | Microstructure) -> dict[str, Any]:
+    """Return the settings as a dictionary, with the number of given fibres."""
+    plain = dataclasses.asdict(settings)
+    if isinstance(microstructure, Microstructure):
+        plain["n_fibres"] = len(microstructure.radii)
+    return plain
 
 
 def _heading(
@@ -320,7 +324,8 @@ def _heading(
 ) -> str:
     """Return the heading of the figure: material or inputs, laws other than default, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
-    parts = [solver[0]] if isinstance(solver, tuple) else []
+    # A dollar would begin a formula.
+    parts = [solver[0].replace("$", r"\$")] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
         if isinstance(solver, tuple) and quantity.name != "vf":
             continue

@@ -73,9 +73,14 @@ class Sampling:
 
         Returns:
             Results, one case after the other.
+
+        Raises:
+            GenerationError: If a worker process died.
         """
         from joblib import Parallel, cpu_count, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
 
+        from fe_data.dataset.executors import WorkerDied
         from safe_files.progress import counted
 
         seeds = range(self.seed, self.seed + replicates)
@@ -91,6 +96,8 @@ class Sampling:
         try:
             for result in counted(results, title, "RVE", len(tasks)):
                 finished.append(result)  # noqa: PERF402 (an interruption keeps what is there)
+        except BrokenProcessPool as error:
+            raise fe_data.GenerationError(str(WorkerDied([], error))) from None
         finally:
             if finished:
                 write(finished)

@@ -167,7 +167,7 @@ class EffectiveConstants(Short):
         Returns:
             The lines.
         """
-        lines = ["constant            value     bounds"]
+        lines = ["constant            value" + ("     bounds" if self.lower else "")]
         for item in dataclasses.fields(Constants):
             line = f"{item.name:12s}{getattr(self.constants, item.name):13.5g}"
             if self.lower is not None and self.upper is not None:

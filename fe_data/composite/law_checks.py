@@ -11,6 +11,7 @@ from torch import Tensor
 
 State = dict[str, Tensor]
 _SMALL = 1e-6  # strain
+_AVERAGED = {"plastic_strain": (6,), "p": (0,)}  # sizes of what the volume averages of an RVE use
 _STRAINS = _SMALL * torch.tensor([[0.0] * 6, [1.0, -0.7, 0.4, 0.3, -0.2, 0.1]], dtype=torch.float64)
 
 
@@ -56,11 +57,13 @@ def check_law(
 
 
 def require_sizes(name: str, sizes: Mapping[str, int]) -> None:
-    """Raise a ValueError if the size of a state variable of a law is not 0 or 6."""
+    """Raise a ValueError if a state variable of a law has a size that it cannot have."""
+    kinds = {0: "0 for a number", 6: "6 for a tensor"}
     for key, size in sizes.items():
-        if size not in (0, 6):
+        allowed = _AVERAGED.get(key, (0, 6))
+        if size not in allowed:
             what = f"law {name!r:.60}: size of the state {key!r:.60} = {size!r:.60}"
-            raise ValueError(f"{what}: allowed are 0 for a number and 6 for a tensor")
+            raise ValueError(f"{what}: allowed are {' and '.join(map(kinds.get, allowed))}")
 
 
 def require_pair(returned: Any) -> tuple[Tensor, State]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fe_data.arrays import number
-from fe_data.composite.damage import Damage
+from fe_data.composite.damage import DAMAGE, WORK, Damage
 from fe_data.composite.elasticity import (
     Elasticity,
     Isotropic,
@@ -17,7 +17,6 @@ from fe_data.composite.elasticity import (
 )
 from fe_data.composite.law_registry import CURVE, MATERIAL_LAWS, LawEntry, is_shipped, register
 from fe_data.files.content import built, mapping
-from fe_data.loading import ALL_AXES
 from fe_data.settings import HardeningTable, require_between, require_kind
 from fe_data.settings.hardening import HARDENING_LAWS
 from safe_files.text import Short
@@ -151,11 +150,14 @@ class Material(Short):
 
     def _require_damageable(self) -> None:
         """Raise a ValueError if the law lacks what damage needs."""
-        sizes = self.entry.state
+        state = self.entry.state.keys()
         needs = "damage needs a law of plasticity"
-        if sizes.get("p") != 0 or sizes.get("plastic_strain") != len(ALL_AXES):
+        if not state >= {"p", "plastic_strain"}:
             what = "the state variables p and plastic_strain"
             raise ValueError(f"law = {self.law!r:.60}: {needs} with {what}, such as j2")
+        if taken := {WORK, DAMAGE} & state:
+            what = f"a state variable {min(taken)}, which damage adds: give it another name"
+            raise ValueError(f"law = {self.law!r:.60} has {what}")
         if not self.first_yield(tension=True):
             raise ValueError(f"law = {self.law!r:.60}: {needs} with a positive first_yield")
 

@@ -33,6 +33,7 @@ from fe_data.composite.materials import Material, YieldStress, material_from, wi
 from fe_data.composite.measured import Measured
 from fe_data.files.content import built, mapping
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
+from fe_data.geometry.microstructure import VOID, Microstructure
 from fe_data.geometry.spacing import spacing_of
 from fe_data.settings import Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -45,7 +46,7 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 INTERFACE = "interface"  # name of the cohesive law next to the phases
-_RESERVED = ("matrix", "fibres", "void", INTERFACE)
+_RESERVED = ("matrix", "fibres", VOID, INTERFACE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,17 +175,18 @@ class Phases(Short):
         """Young's modulus of the matrix, across its axis if it has one [GPa]."""
         return self.matrix.elasticity.modulus_across
 
-    def of(self, name: str) -> Material:
+    def of(self, name: str, E_GPa: float | None = None) -> Material:
         """Return the material of a phase other than the matrix.
 
         Args:
             name: "fibres", or one of `others`.
+            E_GPa: Young's modulus of a fibre, in place of that of its phase [GPa].
 
         Returns:
             The material.
 
         Raises:
-            ValueError: If there is no such phase.
+            ValueError: If there is no such phase, or E_GPa is given and it is not isotropic.
 
         Examples:
             >>> from fe_data import named_phases
@@ -194,11 +196,18 @@ class Phases(Short):
         """
         inclusions = {"fibres": self.fibres, **self.others}
         if name not in inclusions:
-            allowed = ", ".join([*inclusions, "void"])
+            allowed = ", ".join([*inclusions, VOID])
             raise ValueError(
                 f"phases of the microstructure: {name!r:.60} is unknown: allowed are {allowed}"
             )
-        return inclusions[name]
+        material = inclusions[name]
+        return material if E_GPa is None else material.with_modulus(E_GPa)
+
+    def require_materials_of(self, microstructure: Microstructure) -> None:
+        """Raise a ValueError if an inclusion has no material, or one without its modulus."""
+        for name, E_GPa in dict.fromkeys(microstructure.kinds):
+            if name != VOID:
+                self.of(name, E_GPa)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
@@ -218,7 +227,7 @@ class Phases(Short):
             The names, in alphabetical order. The list is empty if no phase expands.
         """
         materials = {"matrix": self.matrix}
-        materials |= {name: self.of(name) for name in sorted({*names} - {"matrix", "void"})}
+        materials |= {name: self.of(name) for name in sorted({*names} - {"matrix", VOID})}
         rigid = [n for n, material in materials.items() if not material.elasticity.expansion.any()]
         return rigid if len(rigid) < len(materials) else []
 
@@ -385,5 +394,5 @@ def _phases(content: Any) -> Phases:
     measured = top.get("measured")
     if measured is not None:
         measured = built(Measured, "measured", measured)
-    source = str(top.get("source", ""))
+    source = str(top.get("source") or "")
     return Phases(**named, source=source, others=materials, measured=measured, interface=interface)

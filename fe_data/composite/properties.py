@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.composite.damage import DAMAGE
 from fe_data.composite.phases import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import (
     DROP,
@@ -111,10 +110,7 @@ class MaterialRVE(Short):
         if at is not None and model.interface is not None:
             damage = at.damage[model.interface.sides]
             largest = float(np.abs(at.opening).max())
-        of_elements = np.zeros(len(model.domain.triangles))
-        for phase in self.solution.fields().values():
-            if DAMAGE in phase.state:
-                of_elements[phase.elements] = phase.state[DAMAGE][:, 0]
+        of_elements = self.solution.damage()
         moved = self.solution.displacement()[:, :2]
         points, strength = model.domain.points, self.solution.strength
         peak = None
@@ -244,18 +240,17 @@ def require_fine_elements(
         interphase: Thickness of a ring around each fibre.
 
     Raises:
-        ValueError: If an element is too large.
+        ValueError: If an element is too large, or there is no fibre to compare it with.
     """
     if not phases.can_soften:
         return
     try:
         fibres = _coated_fibres(inputs, microstructure, settings, interphase)
+        side = side_of_rve(phases, fibres)
         domain = composite_domain(phases, fibres, settings.resolution)
     except SimulationError:
         return
-    side = side_of_rve(phases, fibres)
-    if side is None:
-        return
+    assert side is not None
     model = composite_model(phases, fibres, domain, out_of_plane=False)
     try:
         softening_phases(model, side)

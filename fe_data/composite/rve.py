@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Ints
+from fe_data.composite.damage import DAMAGE
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.model import FEModel
@@ -161,6 +162,21 @@ class CompositeSolution(Short):
             )
         return fields
 
+    def damage(self, step: int = -1) -> Floats:
+        """Return the damage of the elements, zero in phases that cannot soften.
+
+        Args:
+            step: Index in `steps`.
+
+        Returns:
+            The damage (elements,), from 0 to 1.
+        """
+        damage = np.zeros(len(self.model.domain.triangles))
+        for phase in self.model.damageable:
+            of_points = self.steps[step].states[phase.name][DAMAGE]
+            damage[phase.elements] = of_points.reshape(phase.weights.shape)[:, 0]
+        return damage
+
     def displacement(self, step: int = -1) -> Floats:
         """Return the displacement of the nodes of the mesh in the plane z = 0.
 
@@ -268,8 +284,7 @@ def solve_composite(
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
     require_between("drop", drop, *DROPS)
-    if phases.can_soften and not len(microstructure.radii):
-        raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
+    side = side_of_rve(phases, microstructure)
     seconds = {"compilation": 0.0}
     total = loading.total(increments) + 3
     with progress_bar(total, None if silent else "RVE", "step") as bar, one_thread():
@@ -280,7 +295,10 @@ def solve_composite(
             shears = _shears_along(loading)
             model = composite_model(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            rve = _at_rest(model, phases, microstructure, drop, parts=len(loading.strain))
+            law = cohesive_law(phases, microstructure)
+            until = drop if law is not None or model.damageable else None
+            parts = len(loading.strain)
+            rve = IncrementalModel(model, law, drop=until, parts=parts, side=side)
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -302,20 +320,9 @@ def solve_composite(
         tuple(steps[: len(path.history["strain"])]),
         _info(model, path, seconds),
         path.stop,
-        _strength(path, phases, microstructure),
+        _strength(path, side),
         warning,
     )
-
-
-def _at_rest(
-    model: FEModel, phases: Phases, microstructure: Microstructure, drop: float, *, parts: int
-) -> IncrementalModel:
-    """Make the equations of a path in the undeformed state."""
-    law = cohesive_law(phases, microstructure)
-    breaks = law is not None or bool(model.damageable)
-    until = drop if breaks else None
-    side = side_of_rve(phases, microstructure)
-    return IncrementalModel(model, law, drop=until, parts=parts, side=side)
 
 
 def _info(
@@ -327,12 +334,9 @@ def _info(
     return {**sizes, **path.counts, **times}
 
 
-def _strength(
-    path: EquilibriumPath, phases: Phases, microstructure: Microstructure
-) -> Strength | None:
+def _strength(path: EquilibriumPath, side: float | None) -> Strength | None:
     """Find the strength of a path; None if its last part has no peak."""
     state: State = path.state
-    side = side_of_rve(phases, microstructure)
     if state.peak is None or side is None:
         return None
     end = {name: float(values[-1]) for name, values in path.history.items() if values.ndim == 1}
@@ -415,17 +419,12 @@ def composite_model(
     """Make the discrete equations of a mesh; with `elastic` all phases are elastic."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
     rings = [INTERPHASE] * len(microstructure.phases)
-    kinds: list[tuple[str, float | None]] = [(name, None) for name in microstructure.phases]
-    if microstructure.E_GPa is not None:
-        moduli = [None if np.isnan(E) else E for E in microstructure.E_GPa.tolist()]
-        kinds = list(zip(microstructure.phases, moduli, strict=True))
+    kinds = microstructure.kinds
     labels = [name if E is None else f"{name} of {E!r} GPa" for name, E in kinds]
     names = np.array([*labels, *rings, "matrix"])[domain.material]
     kind_of = dict(zip(labels, kinds, strict=True)) | {INTERPHASE: (INTERPHASE, None)}
-    for label in sorted({*names.tolist()} - {"matrix"}):
-        name, E = kind_of[label]
-        material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
-        materials.append((label, material, names == label))
+    inclusions = sorted({*names.tolist()} - {"matrix"})
+    materials += [(name, phases.of(*kind_of[name]), names == name) for name in inclusions]
     return FEModel(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 
 
@@ -442,7 +441,12 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
 
     Returns:
         The side. In an RVE of voids alone the diameter is that of the voids.
+
+    Raises:
+        ValueError: If a phase can soften, but there is no fibre and no void.
     """
+    if phases.can_soften and not len(microstructure.radii):
+        raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     if phases.fibre_diameter_um is None or not len(microstructure.radii):
         return None
     fibres = ~microstructure.is_void

@@ -11,9 +11,10 @@ from fe_data.composite.measured import Measured
 from fe_data.composite.phases import Phases
 from fe_data.composite.rve import DROP, solve_composite
 from fe_data.errors import SimulationError
-from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
-from fe_data.settings import MAX_SEED, Settings, require_integer
+from fe_data.mechanics.rve import arrange_fibres
+from fe_data.settings import Settings, VolumeFraction
 from safe_files.text import Short
 
 _QUANTILE = 0.05  # of strengths, for design
@@ -56,7 +57,7 @@ def sample_strength(
         name: One of `STRENGTHS`.
         vf: Volume fraction of the fibres.
         seed: Seed of the microstructure.
-        settings: Number of fibres, spacing, resolution and tolerance.
+        settings: Number, radii and spacing of the fibres, resolution and tolerance.
         drop: Share of its peak by which the mean stress falls until the path ends.
 
     Returns:
@@ -78,7 +79,7 @@ def sample_envelope(
         angle: Angle from transverse tension through shear to compression, 0 to 180 [deg].
         vf: Volume fraction of the fibres.
         seed: Seed of the microstructure.
-        settings: Number of fibres, spacing, resolution and tolerance.
+        settings: Number, radii and spacing of the fibres, resolution and tolerance.
         drop: Share of its peak by which the mean stress falls until the path ends.
 
     Returns:
@@ -136,9 +137,8 @@ def _sample(
 ) -> SampledStrength:
     """Load one random microstructure until it breaks."""
     phases.require_breakable(vf)
-    require_integer("seed", seed, 0, MAX_SEED)
     try:
-        fibres = random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)
+        fibres = arrange_fibres(seed, VolumeFraction(vf), settings)
         return SampledStrength(name, seed, *_break(phases, fibres, loading, settings, drop))
     except SimulationError as error:
         return SampledStrength(name, seed, None, str(error))

@@ -40,10 +40,13 @@ class WorkerDied(RuntimeError):
         how: Description of the death, if it is known.
     """
 
-    def __init__(self, tasks: list[Any], how: str = ""):
-        super().__init__(f"a worker process died{how}")
+    def __init__(self, tasks: list[Any], cause: object = ""):
+        # loky's message ends with the exit codes of its workers. Linux kills with SIGKILL to free
+        # memory.
+        killed = "SIGKILL" in str(cause)
+        self.how = " of SIGKILL: usually the memory is full; use fewer jobs" if killed else ""
+        super().__init__(f"a worker process died{self.how}")
         self.tasks = tasks
-        self.how = how
 
 
 class ClusterError(RuntimeError):
@@ -201,11 +204,7 @@ def _results(
                 del running[future]
             yield result
     except BrokenProcessPool as error:
-        # loky's message ends with the exit codes of its workers. Linux kills with SIGKILL to free
-        # memory.
-        killed = "SIGKILL" in str(error)
-        how = " of SIGKILL: usually the memory is full; use fewer jobs" if killed else ""
-        raise WorkerDied(list(running.values()), how) from None
+        raise WorkerDied(list(running.values()), error) from None
 
 
 def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:

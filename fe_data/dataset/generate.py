@@ -8,6 +8,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from fe_data.arrays import number
 from fe_data.composite.phases import Phases
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
@@ -176,6 +177,7 @@ def generate(
         require_kind(name, value, bool)
     shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    interphase = number("interphase", interphase)
     if loading is not None:
         design = _with_paths(design, loading)
     if anisotropy:

@@ -19,7 +19,7 @@ class _Vertex(NamedTuple):
     stress: list[float]  # mean stresses of free components [MPa]
     increments: int | None  # None is the default of the settings
     temperature: float  # change from the stress-free state [K]
-    time: float  # [s]
+    time: float | None  # [s]
 
 
 def loadings_from_file(path: Path) -> list[Loading]:
@@ -88,7 +88,7 @@ def _vertices_of_paths(path: Path) -> dict[int, list[_Vertex]]:
             [parse(parse_float, f"stress_{axes}", 0.0) for axes in axes_of_file],
             parse(parse_integer, "increments"),
             parse(parse_float, "temperature", temperature),
-            parse(parse_float, "time", 0.0),
+            parse(parse_float, "time"),
         )
         vertices.append(vertex)
         if number >= len(paths):
@@ -100,10 +100,6 @@ def _vertices_of_paths(path: Path) -> dict[int, list[_Vertex]]:
 def _loading(vertices: Sequence[_Vertex]) -> Loading:
     """Build the loading of some vertices; a ValueError if a path cannot go along them."""
     strain, stress, increments, temperature, time = zip(*vertices, strict=True)
-    return Loading(
-        strain,
-        stress,
-        increments if any(increments) else None,
-        temperature if any(temperature) else None,
-        time if any(time) else None,
-    )
+    # None is the default of a whole column.
+    counts, times = (None if {*column} == {None} else column for column in (increments, time))
+    return Loading(strain, stress, counts, temperature if any(temperature) else None, times)

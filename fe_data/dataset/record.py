@@ -50,7 +50,7 @@ class CorruptRecordError(ValueError):
 def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
     """Encode a record; scalars in the header that are not finite become None."""
     buffer = io.BytesIO()
-    text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
+    text = json.dumps(plain({"format": FORMAT, **header}), allow_nan=False).encode()
     floats = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
     np.savez(buffer, **{HEADER: np.array(text)}, **floats)
     with zipfile.ZipFile(buffer, "a") as archive:
@@ -130,12 +130,12 @@ def write_atomic(path: Path, data: bytes) -> None:
     writing.write_atomic(path, data, None)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Convert a value for JSON: NumPy scalars to Python scalars, NaN and infinities to None."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

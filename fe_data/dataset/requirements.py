@@ -4,7 +4,6 @@ import dataclasses
 import warnings
 from collections.abc import Sequence
 
-from fe_data.arrays import number
 from fe_data.composite.interface import strength_loading
 from fe_data.composite.phases import (
     INTERFACE,
@@ -15,7 +14,6 @@ from fe_data.composite.phases import (
 )
 from fe_data.dataset import worker
 from fe_data.dataset.design import Design
-from fe_data.geometry.microstructure import VOID
 from fe_data.geometry.spacing import require_packable
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, require_parameters
@@ -57,7 +55,7 @@ def require_no_material(
         raise ValueError(
             f"design has fields {', '.join(design.fields)}: give the phases of their material"
         )
-    if number("interphase", interphase):
+    if interphase:
         raise ValueError(
             f"interphase = {interphase:g} needs the phases of a material with an interphase"
         )
@@ -71,20 +69,14 @@ def _require_material(
     fractions = design.inputs[:, INPUT_NAMES.index("vf")]
     vf = None if design.microstructures else float(fractions.max())
     require_interphase(phases, settings, interphase, vf=vf)
-    for phase in _phase_names(design) - {VOID}:
-        phases.of(phase)
-
-
-def _phase_names(design: Design) -> set[str]:
-    """Return the names of all phases in the microstructures of a design."""
-    return {name for micro in design.microstructures for name in micro.phases}
 
 
 def _require_constants(design: Design, phases: Phases, interphase: float) -> None:
     """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
     if design.loadings:
         raise ValueError("constants = True cannot be combined with paths, without outputs")
-    names = _phase_names(design) | ({INTERPHASE} if interphase else set())
+    names = {name for micro in design.microstructures for name in micro.phases}
+    names |= {INTERPHASE} if interphase else set()
     if rigid := phases.without_expansion(names or ["fibres"]):
         what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
         warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=4)
@@ -110,10 +102,9 @@ def of_material(design: Design, settings: Settings, simulator: worker.MaterialSi
             inputs[row, INPUT_NAMES.index(name)] = value
     for place, micro in enumerate(design.microstructures):
         try:
-            micro.coated(interphase)
+            phases.require_materials_of(micro.coated(interphase))
         except ValueError as error:
-            what = f"interphase = {interphase:g}: microstructure {place}"
-            raise ValueError(f"{what}: {error}") from None
+            raise ValueError(f"microstructure {place}: {error}") from None
     return dataclasses.replace(design, inputs=inputs)
 
 

@@ -1,5 +1,6 @@
 """Tables of simulated RVEs with inputs and outputs, read from CSV files and data frames."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,8 @@ Numbers = NDArray[np.int64]
 FIELD = "."  # marks a column of numbers of a material, as in matrix.elasticity.E_GPa
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
-_OF_MATERIAL = (".elasticity.", ".parameters.")  # one of these is in the name of such a column
+# Beginning of the name of such a column
+_OF_MATERIAL = re.compile(r"interface\.|.+\.(elasticity|parameters|damage)\.")
 # A "failed" sample has no outputs. An "unfitted" sample has no outputs of the fitted power law.
 STATUSES = ("ok", "retried", "unfitted", "failed")
 
@@ -240,7 +242,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     for number, (line, row) in enumerate(rows):
         parse = partial(problems.parse, line, row)
         names = outputs_among(row)
-        fields = tuple(name for name in row if _is_of_material(name))
+        fields = tuple(filter(_OF_MATERIAL.match, row))
         index = parse(parse_integer, "index", number)
         status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
@@ -342,14 +344,9 @@ def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, 
     inputs = set()
     for _, row in read_rows(path, INPUT_NAMES, ("status",), also=FIELD):
         if status in (None, row.get("status")):
-            fields = [float(row[name]) for name in row if _is_of_material(name)]
+            fields = [float(row[name]) for name in filter(_OF_MATERIAL.match, row)]
             inputs.add((*(parse_input(name, row[name]) for name in INPUT_NAMES), *fields))
     return inputs
-
-
-def _is_of_material(column: str) -> bool:
-    """Return whether a column has numbers of a material."""
-    return any(name in column for name in _OF_MATERIAL)
 
 
 def require_samples(table: Table) -> None:

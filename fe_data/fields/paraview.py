@@ -216,9 +216,9 @@ def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats
     """Return all fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
         m = len(rve.model.domain.triangles)
-        softens = bool(rve.model.damageable)
-        means = _means_of_phases(rve.fields(step).values(), m, softens=softens)
-        return {**_nodal_values(rve, step), **means}
+        means = _means_of_phases(rve.fields(step).values(), m)
+        damage = {DAMAGE: rve.damage(step)} if rve.model.damageable else {}
+        return {**_nodal_values(rve, step), **means, **damage}
     means = _means_of_phases(_phases(rve, step), len(rve.discretisation.triangles))
     return {"displacement": _displacement(rve, step), **means}
 
@@ -228,14 +228,10 @@ def _nodal_values(rve: CompositeSolution, step: int) -> dict[str, Floats]:
     return {"displacement": rve.displacement(step), **rve.interface_fields(step)}
 
 
-def _means_of_phases(
-    phases: Iterable[PhaseFields], m: int, *, softens: bool = False
-) -> dict[str, Floats]:
+def _means_of_phases(phases: Iterable[PhaseFields], m: int) -> dict[str, Floats]:
     """Return the means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
     means = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
     means |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
-    if softens:
-        means[DAMAGE] = np.zeros(m)
     for phase in phases:
         elements = phase.elements
         means["strain"][elements] = _symmetric(_means(phase, phase.strain))
@@ -243,8 +239,6 @@ def _means_of_phases(
         means["von_mises_MPa"][elements] = _means(phase, von_mises(phase.stress))
         if "p" in phase.state:
             means["plastic_strain"][elements] = _means(phase, phase.state["p"])
-        if DAMAGE in phase.state:
-            means[DAMAGE][elements] = phase.state[DAMAGE][:, 0]
     return means
 
 

@@ -206,6 +206,14 @@ class Microstructure(Short):
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
+    @property
+    def kinds(self) -> list[tuple[str, float | None]]:
+        """Phase of each fibre, and its separate modulus [GPa] or None."""
+        if self.E_GPa is None:
+            return [(phase, None) for phase in self.phases]
+        moduli = [None if math.isnan(E) else E for E in self.E_GPa.tolist()]
+        return list(zip(self.phases, moduli, strict=True))
+
     def coated(self, thickness: float) -> "Microstructure":
         """Return the microstructure with an interphase around the fibres.
 

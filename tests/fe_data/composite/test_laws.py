@@ -8,18 +8,24 @@ import torch
 from scipy.integrate import solve_ivp
 
 from fe_data import (
+    Damage,
     HardeningTable,
+    Interface,
     Isotropic,
     Loading,
     Material,
     Microstructure,
     Phases,
+    Settings,
+    VolumeFraction,
     YieldStress,
     law,
+    save_fields,
     solve_composite,
 )
 from fe_data.composite.implicit import root
 from fe_data.composite.material_points import MaterialPoints
+from fe_data.composite.properties import solve_material
 from tests.fe_data.perzyna import perzyna
 
 METAL = Isotropic(70.0, 0.33)
@@ -346,9 +352,42 @@ def test_a_law_that_returns_something_else_is_named_before_the_simulation(name):
         simulate(Material(METAL, name), Loading((0.01, None, None)))
 
 
-def test_sizes_of_states_and_the_first_yield_of_a_law_are_checked():
-    with pytest.raises(ValueError, match=r"size of the state 'p' = 3: allowed are 0 .* and 6"):
-        law("sizes", parameters={}, state={"p": 3})
+@pytest.mark.parametrize(
+    ("state", "allowed"),
+    [
+        ({"q": 3}, "0 for a number and 6 for a tensor"),
+        ({"p": 6}, "0 for a number$"),
+        ({"plastic_strain": 0}, "6 for a tensor$"),
+    ],
+)
+def test_a_state_variable_has_the_size_that_averages_need(state, allowed):
+    with pytest.raises(ValueError, match=f"size of the state .* allowed are {allowed}"):
+        law("sizes", parameters={}, state=state)
+
+
+@pytest.mark.parametrize("size", [0, 6])
+@pytest.mark.parametrize("interface", [None, Interface(50.0, 75.0, 20.0, 60.0, 7.0)])
+def test_a_law_may_call_a_state_variable_damage(tmp_path, size, interface):
+    state = {**STATE, "damage": size}
+    law("custom", parameters={}, state=state, first_yield=lambda *_: 50.0)(
+        lambda strain, state, material: (material.stiffness @ strain, dict(state))
+    )
+    material = Material(METAL, "custom")
+    solved = solve_material(
+        Phases(material, material, interface=interface),
+        VolumeFraction(0.2),
+        0,
+        Settings(n_fibres=1, resolution=2, increments=4),
+        Loading((1e-5, None, None)),
+        silent=True,
+    )
+    save_fields(solved.solution, tmp_path / "fields.xdmf")
+    assert solved.cracks is None or not solved.cracks.of_elements.any()
+    with pytest.raises(ValueError, match="state variable damage"):
+        Material(METAL, "custom", damage=Damage(0.1, 5.0, 7.0))
+
+
+def test_the_first_yield_of_a_law_is_checked():
     for number, value in enumerate((None, np.nan, -1.0)):
         name = f"first{number}"
         law(name, parameters={}, state=STATE, first_yield=lambda *_, v=value: v)(perzyna)

@@ -13,9 +13,9 @@ MODULI = [3.0, 4.0]
 MEANS = {3.0: 10.0, 4.0: 20.0}  # of E_eff
 
 
-def table(path, shift=0.0, lost=()):
+def table(path, shift=0.0, lost=(), field=FIELD):
     """Two RVEs of each of two matrices, whose E_eff differ by 2 from each other."""
-    rows = [HEAD]
+    rows = [HEAD.replace(FIELD, field)]
     for modulus in MODULI:
         for sign in (-1, 1):
             outputs = f"400,0.3,{MEANS[modulus] + shift + sign},0.3,0.1,ok"
@@ -26,9 +26,18 @@ def table(path, shift=0.0, lost=()):
     return path
 
 
-def test_each_material_has_its_mean_and_scatter(tmp_path):
-    statistics = replicate_statistics(load_table(table(tmp_path / "a.csv")))
-    assert statistics.fields == (FIELD,)
+@pytest.mark.parametrize(
+    "field",
+    [
+        FIELD,
+        "matrix.parameters.yield_stress",
+        "matrix.damage.fracture_energy_J_m2",
+        "interface.normal_strength_MPa",
+    ],
+)
+def test_each_material_has_its_mean_and_scatter(tmp_path, field):
+    statistics = replicate_statistics(load_table(table(tmp_path / "a.csv", field=field)))
+    assert statistics.fields == (field,)
     assert statistics.field_values.ravel().tolist() == MODULI
     assert statistics.mean[:, 2].tolist() == list(MEANS.values())
     assert statistics.std[:, 2].tolist() == pytest.approx([np.sqrt(2), np.sqrt(2)])
