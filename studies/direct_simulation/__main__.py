@@ -179,8 +179,11 @@ def draw(folder: Path, simulated: dict[str, Curves]) -> Figure:
     return figure
 
 
-def main(folder: Path | None) -> None:
+def main() -> None:
     """Draw the figure and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of the published curves")
+    folder = parser.parse_args().folder
     if folder is None:
         print("give the folder of the published curves to compare with")
         return
@@ -206,6 +209,4 @@ def main(folder: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="folder of the published curves")
-    main(parser.parse_args().folder)
+    main()

@@ -76,7 +76,7 @@ def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[
     return [*printed.header, "Wilcoxon p"], lines
 
 
-def main(folders: list[Path]) -> None:
+def compare(folders: list[Path]) -> None:
     """Write the gain by anchoring over all draws, and print the verdicts on claims of the paper."""
     # Imported here, so that --help does not wait for PyTorch.
     from figures.composite.draws import load_draws
@@ -109,7 +109,8 @@ def main(folders: list[Path]) -> None:
         print(f"{claim.about}: {claim.claim}: {verdict}")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Simulate the missing draws, then compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the simulated draws")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes of the simulation")
@@ -126,6 +127,10 @@ if __name__ == "__main__":
             program = f"PROFILE={profile} DATA={options.out} {sys.executable} -m doit repeats"
             print(f"train with: {program}")
         else:
-            main(simulate_further(options.out, options.jobs))
+            compare(simulate_further(options.out, options.jobs))
     except (FileNotFoundError, RuntimeError) as error:
         parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -20,8 +20,13 @@ WORKERS = "workers"  # last: eight optimisers in pre-training instead of one
 SEEDS = 6
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Print Table 3 for the tables of a folder, with one more difference each time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=SHIPPED_TABLES, help="folder of tables"
+    )
+    folder = parser.parse_args().folder
     # Imported here, so that --help does not wait for PyTorch.
     from figures.composite.problem import fit_theta, load_cases, load_samples
     from figures.materials_surrogate.surrogate import SCORES, score_rows, train
@@ -48,8 +53,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=SHIPPED_TABLES, help="folder of tables"
-    )
-    main(parser.parse_args().folder)
+    main()
