@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any
 
 from fe_data.arrays import number
-from fe_data.composite.interface import strength_loading
+from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.phases import (
     INTERFACE,
     INTERPHASE,
@@ -200,7 +200,10 @@ def generate(
         what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
         raise ValueError(f"phases cannot be combined with {what}")
     else:
-        strengths = tuple(dict.fromkeys(map(str, strengths)))
+        names = [*map(str, strengths)]
+        # Their order does not change the table.
+        ordered = (name for name in (*STRENGTHS, *names) if name in names)
+        strengths = tuple(dict.fromkeys(ordered))
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
         design = _of_material(design, settings, simulator)
     _require_possible(design, settings, general=phases is not None)
