@@ -229,7 +229,8 @@ class PCARegressor(PredictiveRegressor):
         check_kind("components_", self.components_, PrincipalComponents)
         self.n_features_in_ = self.estimator_.n_features_in_
         self._check_constants()
-        scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
+        mean = self.estimator_._mean(np.zeros((1, self.n_features_in_)))
+        scores = self.estimator_._shaped(mean).shape
         if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
 
@@ -254,7 +255,7 @@ class PCARegressor(PredictiveRegressor):
         return self.components_.inverse_transform(self.estimator_.sample(points, **options))
 
     def _mean(self, X: Array) -> Array:
-        return self.components_.inverse_transform(self.estimator_.predict(X))
+        return self.components_.inverse_transform(self.estimator_._mean(X))
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         mean, scores = self.estimator_._moments(X, joint=True)

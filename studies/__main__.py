@@ -1,16 +1,21 @@
 """Run a study: python -m studies NAME [OPTIONS], which `make study NAME=...` calls.
 
 A study is a program with options, or a notebook whose sizes are those of a profile. Without a name
-the command prints the names, each with the question that its README answers.
+the command prints the names, each with the question that its README answers. The arithmetic is
+pinned, so that the results have the same digits on other processors.
 """
 
 import argparse
-import runpy
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+from figures.pipeline.arithmetic import environment
+
 FOLDER = Path(__file__).parent
+# Studies that compare times of libraries, which choose their own arithmetic
+COMPARE_TIMES = ("bayesian_optimisation", "large_tables", "scoreboard")
 
 
 def questions() -> dict[str, str]:
@@ -38,8 +43,9 @@ def main(arguments: list[str]) -> None:
         return
     options = parser.parse_args(arguments)
     if not list((FOLDER / options.name).glob("*.ipynb")):
-        sys.argv[1:] = options.options
-        runpy.run_module(f"studies.{options.name}", run_name="__main__", alter_sys=True)
+        command = [sys.executable, "-m", f"studies.{options.name}", *options.options]
+        variables = os.environ if options.name in COMPARE_TIMES else environment()
+        os.execve(sys.executable, command, variables)
     elif options.options:
         parser.error(
             f"{options.name} is a notebook, which has no options: set PROFILE, DATA or SEED"

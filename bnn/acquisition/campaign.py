@@ -278,12 +278,12 @@ class Campaign:
             options["costs"] = costs(drawn)
         if len(failed):
             options = self._where_runs_succeed(drawn) | options
+            # Failed runs have no results, but must not be selected again.
+            pending = options.get("pending")
+            options["pending"] = failed if pending is None else np.vstack([failed, pending])
         elif self._possible.all is not None:
             # The box around the candidates that are left may have no width.
             options = {"region": self._region(self._possible.all)} | options
-        if len(failed):
-            # Failed runs have no results, but must not be selected again.
-            options["pending"] = np.vstack([failed, *_as_list(options, "pending")])
         rows, variances = select_runs(model, drawn, self._size(model, drawn), **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
@@ -487,8 +487,3 @@ class Campaign:
                 raise ValueError(f"{name} = {short(value)}: {message}")
         self._runs = content.runs
         self._stopped = content.stopped
-
-
-def _as_list(options: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the option as a list: empty if it is not given."""
-    return [] if options.get(name) is None else [options[name]]

@@ -125,7 +125,8 @@ def train_anchored(
             evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
         noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
             the whole noise if `noise` is None; otherwise `noise` is added to it.
-        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them. Rows
+            of weight zero are left out.
         n_members: Number of members, K: the first K pre-trained networks; None takes all.
         training: Number of epochs, 600 by default, and settings of Adam.
         anchoring: Weight prior, anchors, initial weights, optimiser and resampling.
@@ -163,13 +164,15 @@ def train_anchored(
     X, y = checked_data(pretrained, X, y, n_members)
     if noise is None or isinstance(noise, str):
         check_outputs_vary(y)
+    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
+    X, y, data_noise = counted_rows(X, y, data_noise)
     return _train_anchored(
         pretrained,
         X,
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=data_noise,
         n_members=n_members,
         training=training,
         anchoring=anchoring,
@@ -202,7 +205,6 @@ def _train_anchored(
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
     first = _initial_weights(anchoring.initial_weights, pretrained, centres, n, seeds)
-    X, y, data_noise = counted_rows(X, y, data_noise)
     noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
     task = Task(
         architecture=pretrained.architecture,

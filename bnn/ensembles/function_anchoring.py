@@ -133,7 +133,8 @@ def train_function_anchored(
             evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
         noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
             the whole noise if `noise` is None; otherwise `noise` is added to it.
-        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them. Rows
+            of weight zero are left out.
         n_members: Number of members, K: the first K pre-trained networks; None takes all.
         anchoring: Measurement points, nugget, and when the training of a member ends.
         device: "cpu" or "cuda".
@@ -170,13 +171,15 @@ def train_function_anchored(
     X, y = checked_data(pretrained, X, y, n_members)
     if noise is None or isinstance(noise, str):
         check_outputs_vary(y)
+    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
+    X, y, data_noise = counted_rows(X, y, data_noise)
     return _train_function_anchored(
         pretrained,
         X,
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=data_noise,
         n_members=n_members,
         anchoring=anchoring,
         device=device,
@@ -201,7 +204,6 @@ def _train_function_anchored(
     check_data(pretrained, X, y)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    X, y, data_noise = counted_rows(X, y, data_noise)
     noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
     if fixed.any():
         y = np.where(fixed, np.nan, y)

@@ -59,7 +59,8 @@ def train_vanilla(
             evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
         noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
             the whole noise if `noise` is None; otherwise `noise` is added to it.
-        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them. Rows
+            of weight zero are left out.
         n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights.
@@ -95,12 +96,14 @@ def train_vanilla(
     check_kind("scaling", scaling, Scaling)
     if noise is None or isinstance(noise, str) or isinstance(scaling.outputs, str):
         check_outputs_vary(y)
+    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
+    X, y, data_noise = counted_rows(X, y, data_noise)
     return _train_vanilla(
         X,
         y,
         np.zeros(y.shape[1], dtype=bool),
         noise=noise,
-        data_noise=DataNoise.checked(noise_std, sample_weight, y.shape),
+        data_noise=data_noise,
         n_members=n_members,
         resampling=resampling,
         network=network,
@@ -137,7 +140,6 @@ def _train_vanilla(
     output_scaler = scaler_of("scaling.outputs", scaling.outputs, filled(y), y.shape[1])
     warn_far("scaling.inputs", scaler, X)
     warn_far("scaling.outputs", output_scaler, filled(y))
-    X, y, data_noise = counted_rows(X, y, data_noise)
     noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
     of_rows = None if data_noise is None else covariances
     learnt = np.where(fixed, np.nan, y)

@@ -6,6 +6,7 @@ from bnn._validation import Array
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
+from bnn.noise.models import noise_of_new
 
 
 def check_estimator(model: object) -> None:
@@ -35,12 +36,13 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
         covariance.
 
     Raises:
-        ValueError: If the bounds of the noise differ between outputs.
+        ValueError: If the bounds of the noise differ between outputs, or the noise is only known
+            at the training data.
     """
     covariance = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(covariance, HeteroscedasticNoise):
-        with np.errstate(divide="ignore"):  # the variance may be zero
-            levels = 0.5 * np.log(np.diag(np.asarray(covariance)))
+        variances = np.diag(noise_of_new(covariance, np.zeros((1, n_inputs))))
+        levels = 0.5 * np.log(variances)
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
     if covariance.limits.ndim > 2:

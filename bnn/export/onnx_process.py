@@ -22,7 +22,6 @@ from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
 from bnn.noise.heteroscedastic import LARGEST_LOG
-from bnn.noise.models import noise_of_new
 
 OPERATORS = {
     np.abs: "Abs",
@@ -120,7 +119,6 @@ def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tup
     variance = sum(spreads[1:], start=spreads[0])
     A, a = posteriors[0].prior.linear_mean(model.X_.shape[1])
     if include_noise:
-        noise_of_new(model.noise_, model.X_[:1])
         coefficients, limits = log_noise(model.noise_, model.X_.shape[1])
         level, slopes, squares = np.split(coefficients, [1, 1 + model.X_.shape[1]])
         z = x.clip(*limits)

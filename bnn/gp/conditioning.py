@@ -295,8 +295,8 @@ class ProcessPosterior(Short):
         covariances = []
         for factor in self.factors:
             # S(A, B) = k(A, B) - W(A)ᵀ W(B)
-            covariances.append(self._prior_covariance(A, B, factor.output))
-            covariances[-1] -= self._whitened(at_A, factor).T @ self._whitened(at_B, factor)
+            explained = self._whitened(at_A, factor).T @ self._whitened(at_B, factor)
+            covariances.append(self._prior_covariance(A, B, factor.output) - explained)
         blocks = np.stack([covariances[k] for k in self.columns])
         if self.coupled:
             return np.stack([blocks[0, j * n :][:n, j * m :][:, :m] for j in range(len(self.axes))])
@@ -374,8 +374,8 @@ class ProcessPosterior(Short):
             covariances = []
             for factor, W in zip(self.factors, whitened, strict=True):
                 # S(X, rows) = k(X, rows) - Wᵀ W(rows)
-                covariances.append(self._prior_covariance(X, X[rows], factor.output))
-                covariances[-1] -= W.T @ W[:, columns]
+                of_prior = self._prior_covariance(X, X[rows], factor.output)
+                covariances.append(of_prior - W.T @ W[:, columns])
             blocks = np.stack([covariances[k] for k in self.columns])
             return blocks if self._diagonal else self._of_outputs(blocks)[None]
 

@@ -168,10 +168,11 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
     and B (m, n_in). It also implements `diag(X)`, which returns k(x, x), (n,), at the points X (n,
     n_in). Points are finite float64 arrays in the units of the inputs, and have only the inputs
-    that `features` of the prior selects. The unit of k is that of the output squared. Every matrix
-    k(X, X) must be positive semi-definite. Fits and predictions raise ValueError at points where k
-    is not finite. Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal
-    kernels are recognised. If k depends only on |(x - x') / L|, derive from `Stationary`.
+    that `active_dims` of the prior selects. The unit of k is that of the output squared. Every
+    matrix k(X, X) must be positive semi-definite. Fits and predictions raise ValueError at points
+    where k is not finite. Parameters are fields of a dataclass, numbers or tuples of numbers, so
+    that equal kernels are recognised. If k depends only on |(x - x') / L|, derive from
+    `Stationary`.
 
     `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
     `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add

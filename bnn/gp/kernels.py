@@ -395,7 +395,6 @@ STORED = (
     sk.RBF,
     sk.RationalQuadratic,
     sk.Sum,
-    sk.WhiteKernel,
 )
 for _kind in STORED:
     register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)
@@ -405,8 +404,7 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
     """Return the values of a kernel and their gradient with respect to the first point.
 
     Args:
-        kernel: A kernel of bnn, a ConstantKernel or WhiteKernel of scikit-learn, or a sum or
-            product of these.
+        kernel: A kernel of bnn, a ConstantKernel of scikit-learn, or a sum or product of these.
         a: Points, (..., n_in).
         b: Points, (..., n_in), broadcastable against a.
 
@@ -429,6 +427,4 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
         return first * second, first[..., None] * by_second + second[..., None] * by_first
     if isinstance(kernel, sk.ConstantKernel):
         return np.full(shape[:-1], kernel.constant_value), np.zeros(shape)
-    if isinstance(kernel, sk.WhiteKernel):
-        return np.zeros(shape[:-1]), np.zeros(shape)
     raise ValueError(without_gradient(kernel))

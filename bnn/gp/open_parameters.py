@@ -18,6 +18,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, is_row
 from bnn.gp.kernel import STEP, Kernel, differences
+from bnn.gp.units import default_of
 
 # Quantities that have an entry for each input, and their value for an input that does not vary.
 OF_INPUTS = {"length": np.inf, "ratio": np.inf, "slope": 0.0}
@@ -51,14 +52,16 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
 
 
 def check_others(kernel: sk.Kernel) -> None:
-    """Check that parameters that cannot be open are not None.
+    """Check that parameters that cannot be open are not None, and that no part is noise.
 
-    These are parameters of scikit-learn kernels, of custom kernels that are no dataclasses, and
-    fields without a positive default.
+    Such parameters are those of scikit-learn kernels, of custom kernels that are no dataclasses,
+    and fields without a positive default.
 
     Raises:
-        ValueError: If such a parameter, or an entry of it, is None.
+        ValueError: If such a parameter, or an entry of it, is None, or a part is a WhiteKernel.
     """
+    if isinstance(kernel, sk.WhiteKernel):
+        raise ValueError("kernel: a WhiteKernel is noise, not a part of f: give noise instead")
     for name, value in fields_of(kernel).items():
         if isinstance(value, sk.Kernel):
             check_others(value)
@@ -75,6 +78,12 @@ def check_others(kernel: sk.Kernel) -> None:
                 whose = "scikit-learn's "
                 needed = "must have a value, because only kernels of bnn have open parameters"
             raise ValueError(f"kernel: {name} = {value!r:.60} of {whose}{kind}: {needed}")
+
+
+def has_effect(kernel: Kernel) -> NDArray[np.bool_]:
+    """Return whether inputs have an effect, (n_in,) or (1,): not with an infinite length scale."""
+    lengthscales = np.ravel(getattr(kernel, "lengthscale", None))
+    return np.array([L is None or np.isfinite(L) for L in lengthscales])
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
@@ -112,6 +121,8 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
                     where = f"{type(inner).__name__}: {name} is None for input {i} of the kernel"
                     raise NothingLeft(f"{where}, which is constant: set it or leave the input out")
                 changed[name] = values
+            elif quantity == "period" and not np.any(varies & has_effect(inner)):
+                changed[name] = default_of(inner, name)  # of constant inputs, so without effect
         return changed
 
     return _changed(kernel, entries)

@@ -41,7 +41,8 @@ def prior_rows(
         weights = np.asarray(prior.shares if shares is None else shares)
     sums: dict[tuple[str, int], Array] = {}
     for component_weights, component in zip(weights, components, strict=True):
-        for j, kernel in enumerate(component.kernels):
+        for j in np.flatnonzero(component_weights).tolist():
+            kernel = component.kernels[j]
             features = component.active_dims_of(j, len(inputs))
             for name, lengths in _scales(kernel):
                 scales = np.broadcast_to(lengths, len(features)) / ranges[features]

@@ -169,7 +169,8 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
 def rounding_of(y: Array) -> Array:
     """Return the rounding errors of outputs y (N, n_out): ε times the largest size, (n_out,)."""
     largest = np.nanmax(np.abs(y), axis=0)
-    return np.asarray(np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0))
+    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
+    return np.maximum(rounding, 2.0 * LEAST_NOISE)  # allowed as noise
 
 
 def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
@@ -200,8 +201,10 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def is_heavy_tailed(noise: object) -> bool:
-    """Return whether noise is, or is to be estimated as, that of Student's t."""
-    return isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    """Return whether noise is, or is to be estimated as, that of Student's t with finite ν."""
+    if isinstance(noise, StudentNoise):
+        return noise.df != np.inf
+    return isinstance(noise, str) and noise == "student_t"
 
 
 @storable

@@ -13,7 +13,8 @@ from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.interface import CohesiveLaw, Strength
 from fe_data.composite.model import FEModel
 from fe_data.composite.phases import INTERPHASE, Phases
-from fe_data.composite.stepping import Debonding, IncrementalModel, State
+from fe_data.composite.state import Debonding, State
+from fe_data.composite.stepping import IncrementalModel
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.interfaces import cut_outlines
@@ -47,9 +48,9 @@ class CompositeStep(Short):
         x: (n + k,) nodal displacements, amplitudes of the bubbles of elements (see `model`), then
             the k components of the mean strain in Kelvin's notation.
         temperature: Temperature change [K].
-        states: Variables of the law of each inelastic phase, see `stepping.State`.
+        states: Variables of the law of each inelastic phase, see `state.State`.
         stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
-        debonding: State of the interfaces, see `stepping.Debonding`; None without interfaces.
+        debonding: State of the interfaces, see `state.Debonding`; None without interfaces.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite

@@ -3,7 +3,7 @@
 The unknowns are the displacements and the free mean strains, in Kelvin's notation.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotati
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.model import FEModel
 from fe_data.composite.softening import DamagedResponse, Softening
+from fe_data.composite.state import Debonding, Peak, State, Work, averages, of_breaking
 from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
 
@@ -40,46 +41,6 @@ _LEAST_LENGTH = 1e-4
 # Share of a phase that loses ellipticity before the mean stress counts as depending on the mesh:
 # with .1 % of an epoxy it differs by .1 to .3 % from a mesh twice as fine, with 1 % by .4 to 1.3 %.
 _FEW_POINTS = 1e-3
-
-
-class Debonding(NamedTuple):
-    """The state of p points of interfaces. Openings are relative to the side of the RVE."""
-
-    opening: Floats  # (p, c)
-    traction: Floats  # (p, c) without viscous tractions [MPa]
-    damage: Floats  # (p,)
-    dissipated: Floats  # (p,) work that was not stored [MPa]
-
-
-class Work(NamedTuple):
-    """Work per area of an RVE that can break [MPa], and the forces that do it."""
-
-    force: Floats  # (n + k,) internal forces of the phases without viscous stresses
-    bulk: float = 0.0  # work on the phases
-    external: float = 0.0  # work of the mean stress
-    viscous: float = 0.0  # work of viscous tractions and stresses outside snaps
-    snaps: float = 0.0  # their work in snaps: elastic energy that fracture does not use
-
-
-class Peak(NamedTuple):
-    """The equilibrium with the largest norm of the mean stress, in the axes of the loading."""
-
-    norm: float  # of the mean stress [MPa]
-    stress: Floats  # (6,) mean stress in Kelvin's notation [MPa]
-    strain: Floats  # (6,) mean strain in Kelvin's notation
-
-
-class State(NamedTuple):
-    """The data of an equilibrium apart from its unknowns."""
-
-    temperature: float  # change [K]
-    time: float  # s
-    variables: dict[str, dict[str, Floats]]  # of each inelastic phase, (points,) or (points, 6)
-    stresses: dict[str, Floats]  # (points, 6) of each inelastic phase, in Kelvin's notation [MPa]
-    mean_stress: Floats  # (6,) in Kelvin's notation [MPa]
-    debonding: Debonding | None = None  # of interfaces, if the mesh is cut
-    work: Work | None = None  # if fibres can debond or a phase can soften
-    peak: Peak | None = None  # so far in the last part of the path, with `drop`
 
 
 class IncrementalModel(IncrementalProblem):
@@ -344,7 +305,7 @@ class IncrementalModel(IncrementalProblem):
     def limit(self) -> str:
         """Return what is damaged or has lost ellipticity at the last equilibrium; "" if nothing."""
         causes = []
-        fractions = self._of_breaking()
+        fractions = of_breaking(self.model, self.state, self.softening)
         names = {"interfaces": "damaged_fraction", "area": "damaged_area"}
         shares = {what: float(fractions.get(name, 0.0)) for what, name in names.items()}
         if damaged := {what: share for what, share in shares.items() if share > 0}:
@@ -438,88 +399,8 @@ class IncrementalModel(IncrementalProblem):
         self._before = state
 
     def averages(self) -> Averages:
-        """Return the volume averages at the last equilibrium.
-
-        Returns:
-            Tensors (6,) with components xx, yy, zz, xy, xz, yz: `strain`, `stress` [MPa],
-            `plastic_strain`. Numbers: `yielded_fraction`, `temperature` [K], `time` [s].
-
-            If the RVE can break, also energies per area of the RVE [MPa]: the work of the mean
-            stress, and its parts, which are the work on the phases, the stored and dissipated work
-            of interfaces, viscous work, and the energy that snaps release. With damage the
-            dissipated part of the work on the phases, and the area fractions of the RVE that are
-            damaged and broken. If the mesh is cut, the length fractions of interfaces that are
-            damaged and debonded.
-        """
-        model = self.model
-        plastic = np.zeros(6)
-        yielded = np.zeros(())
-        for phase in model.inelastic:
-            variables = self.state.variables[phase.name]
-            weights = phase.weights.ravel() / model.area
-            if "plastic_strain" in variables:
-                plastic += weights @ variables["plastic_strain"]
-            if "p" in variables:
-                yielded = yielded + weights @ (variables["p"] > 0)
-            elif "plastic_strain" in variables:
-                yielded = yielded + weights @ (variables["plastic_strain"] != 0).any(axis=1)
-        return {
-            "strain": self.mean_strain / TO_KELVIN,
-            "stress": self.state.mean_stress / TO_KELVIN,
-            "plastic_strain": plastic / TO_KELVIN,
-            "yielded_fraction": yielded,
-            "temperature": np.asarray(self.state.temperature),
-            "time": np.asarray(self.state.time),
-            **self._of_breaking(),
-        }
-
-    def _of_breaking(self) -> Averages:
-        """Return the fractions and energies of what breaks."""
-        work = self.state.work
-        if work is None:
-            return {}
-        fractions, energies = self._of_interfaces()
-        if self.softening:
-            fractions |= self._of_softening()
-        numbers = {
-            **fractions,
-            "external_work": work.external,
-            "work_on_phases": work.bulk,
-            **energies,
-            "viscous_energy": work.viscous,
-            "snap_energy": work.snaps,
-        }
-        return {name: np.asarray(float(value)) for name, value in numbers.items()}
-
-    def _of_softening(self) -> dict[str, float]:
-        """Return damaged and broken area fractions, and the energy that damage dissipated."""
-        damaged, broken, energy = 0.0, 0.0, 0.0
-        for name, softening in self.softening.items():
-            work = softening.mean(self.state.variables[name][WORK])
-            damage, _ = softening.damage(work)
-            damaged += float(softening.areas @ (damage > 0))
-            broken += float(softening.areas @ (damage >= 1))
-            energy += softening.dissipated(work)
-        values = {"damaged_area": damaged, "broken_area": broken, "softening_energy": energy}
-        return {name: value / self.model.area for name, value in values.items()}
-
-    def _of_interfaces(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the fractions and energies of the interfaces."""
-        at, points = self.state.debonding, self.model.interface
-        if at is None or points is None:
-            return {}, {}
-        share = points.weights / points.weights.sum()
-        weights = points.weights / self.model.area
-        # Stored energy 1/2 t · δ
-        stored = weights @ (0.5 * at.opening * at.traction).sum(axis=1)
-        fractions = {
-            "damaged_fraction": share @ (at.damage > 0),
-            "debonded_fraction": share @ (at.damage >= 1),
-        }
-        return fractions, {
-            "interface_energy": stored,
-            "debonding_energy": weights @ at.dissipated,
-        }
+        """Return the volume averages at the last equilibrium, see `state.averages`."""
+        return averages(self.model, self.state, self.mean_strain, self.softening)
 
 
 def _axes_of(segment: Segment) -> Floats:

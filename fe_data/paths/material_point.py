@@ -23,10 +23,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Ints, numbers
-from fe_data.composite import stepping
+from fe_data.composite import state as composite_state
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.phases import Phases, require_no_phases
 from fe_data.composite.rve import composite_domain, composite_model, one_thread
+from fe_data.composite.stepping import IncrementalModel
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
@@ -108,7 +109,7 @@ class _Fast(IncrementalRVE):
         return state
 
 
-class _General(stepping.IncrementalModel):
+class _General(IncrementalModel):
     """Equations of the general solver, with the derivative by the mean strain of the segment."""
 
     def begin(self, segment: Segment, *, is_first: bool) -> None:
@@ -141,7 +142,7 @@ class _General(stepping.IncrementalModel):
             _, self._changes = self._differentiate(dx, before)
 
     def _differentiate(
-        self, dx: Floats, before: stepping.State
+        self, dx: Floats, before: composite_state.State
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
         """Return changes of stresses and variables in the last step for changed unknowns."""
         stresses = {}
@@ -166,7 +167,7 @@ class _General(stepping.IncrementalModel):
         kelvin = TO_KELVIN[IN_PLANE]
         return self.state.mean_stress[IN_PLANE] / kelvin, self._tangent / np.outer(kelvin, kelvin)
 
-    def stored(self, state: stepping.State) -> Stored:
+    def stored(self, state: composite_state.State) -> Stored:
         """Return a state as numbers and arrays by name."""
         return {
             "temperature_K": state.temperature,
@@ -180,9 +181,9 @@ class _General(stepping.IncrementalModel):
             "mean_stress": state.mean_stress,
         }
 
-    def restored(self, stored: Stored) -> stepping.State:
+    def restored(self, stored: Stored) -> composite_state.State:
         """Return the state of `stored`."""
-        return stepping.State(
+        return composite_state.State(
             temperature=float(stored["temperature_K"]),
             time=float(stored["time_s"]),
             variables={

@@ -140,8 +140,12 @@ def test_draws_of_the_posterior_are_curves(components):
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
 
 
-def test_a_constant_input_is_warned_of_once_in_the_line_of_the_caller(components):
+def test_a_constant_input_is_warned_of_once_in_the_line_of_the_caller(components, tmp_path):
     constant = np.column_stack([X[:, 0], np.ones(len(X))])
     with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant") as warned:
-        PCARegressor(GPRegressor(PRIOR, noise=NOISE), components).fit(constant, NOISY)
+        model = PCARegressor(GPRegressor(PRIOR, noise=NOISE), components).fit(constant, NOISY)
+    assert [warning.filename for warning in warned] == [__file__]
+    model.save(tmp_path / "model.npz")
+    with pytest.warns(bnn.ConstantInputWarning, match="input 1 of X differs from 1") as warned:
+        bnn.load(tmp_path / "model.npz").predict(X)
     assert [warning.filename for warning in warned] == [__file__]

@@ -36,6 +36,14 @@ def test_length_scales_are_relative_to_the_range_of_each_input():
     }
 
 
+def test_a_component_without_weight_has_no_effect():
+    components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (np.inf, 2.0)]
+    model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=1e-3)
+    text = model.fit(X[:, :1], 100.0 * Y[:, 0]).summary()
+    assert model.posterior_.shares[0, 0] == 0.0
+    assert rows(text)["length scale / range of x0, RBF"] == ["1"]
+
+
 def test_components_count_by_their_posterior_weights():
     """Weights p, 1 - p: 1 / (p² + (1 - p)²) count, and length scales are geometric means."""
     components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(4.0, L)) for L in (0.01, 0.02)]

@@ -77,6 +77,17 @@ def test_noise_of_any_size_is_accepted_with_one_warning():
     assert np.abs(tiny.predict(X)[:, None] - Y[:, None]).max() < 0.2
 
 
+@pytest.mark.parametrize("value", [1e-98, -1e-84, 1e99])
+@pytest.mark.parametrize("noise", [None, "heteroscedastic"])
+def test_a_constant_of_any_size_is_predicted_and_saved(value, noise, tmp_path):
+    model = bnn.GPRegressor(noise=noise).fit(X, np.full(N, value))
+    model.save(tmp_path / "model.npz")
+    for fitted_model in (model, bnn.load(tmp_path / "model.npz")):
+        mean, std = fitted_model.predict(X_NEW, return_std=True, include_noise=True)
+        np.testing.assert_array_equal(mean, value)
+        assert np.all(std > 0.0)
+
+
 @pytest.mark.parametrize("freedom", [1e8, 1e10, 1e12, 1e14, 1e99])
 def test_many_degrees_of_freedom_are_gaussian_noise(freedom):
     heavy = bnn.StudentNoise(0.1, freedom)

@@ -16,7 +16,8 @@ from scipy.special import gammaln
 from tqdm import tqdm
 
 from bnn._validation import Array
-from bnn.gp.evidence.families import LIMITS, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import LIMITS, NoiseForm
 from bnn.gp.evidence.laplace import THINNED, Draw, FamilyFit, most_probable, some_rows
 from bnn.gp.mixture import TINY, Posterior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior

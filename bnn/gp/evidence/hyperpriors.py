@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
+from bnn.gp.evidence.density import FamilyDensity
 from bnn.gp.evidence.families import (
     LENGTHSCALE_DEVIATION,
     LIMITS,
@@ -20,12 +21,17 @@ from bnn.gp.evidence.families import (
     TREND_DEVIATION,
     UNIFORM,
     VARIANCE_DEVIATION,
-    FamilyDensity,
 )
 from bnn.gp.evidence.laplace import STEPS, THINNED, further_starts, most_probable, some_rows
 from bnn.gp.evidence.prescribed import Hyperprior, PrescribedCovariance
 from bnn.gp.kernel import QUANTITIES, UNLISTED, Kernel, Place, check_finite
-from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, slopes
+from bnn.gp.open_parameters import (
+    OpenParameter,
+    fields_of,
+    has_effect,
+    open_parameters,
+    slopes,
+)
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.units import Unit, contributions, default_of, units_of
 from bnn.gp.warping import Warped
@@ -218,10 +224,7 @@ class _Scales:
         if quantity == "ratio":
             return _log_normal(1.0, LENGTHSCALE_DEVIATION, lengths)
         if quantity == "period":
-            # Inputs of infinite length scale have no effect.
-            lengths_ = np.ravel(getattr(kernel, "lengthscale", 1.0))
-            scales = np.array([1.0 if L is None else L for L in lengths_])
-            longest = np.max(self._ranges * np.isfinite(scales.astype(float)))
+            longest = np.max(self._ranges * has_effect(kernel))
             ends = longest * np.array([2.0 / self._n_data, LONGEST])
             return _log_normal(PERIOD * longest, PERIOD_DEVIATION, ends, periodic=True)
         return _number(default_of(kernel, name, entry))

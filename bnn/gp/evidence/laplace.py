@@ -20,7 +20,7 @@ from scipy.stats import chi2, multivariate_t, norm, qmc
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
-from bnn.gp.evidence.families import FamilyDensity, Solved
+from bnn.gp.evidence.density import FamilyDensity, Solved
 from bnn.gp.hyperparameters import AROUND, check_points, noticeable, representatives
 from bnn.gp.mixture import TINY
 

@@ -269,6 +269,8 @@ def _kind_or_noise(
 ) -> tuple[str | None, Noise | StudentNoise | None]:
     """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
     n_out = y.shape[1]
+    if isinstance(noise, StudentNoise) and not is_heavy_tailed(noise):
+        noise = noise.noise
     constant = isinstance(noise, StudentNoise) and n_searched < n_out
     if is_heavy_tailed(noise) and (constant or np.isnan(y).any()):
         needed = "heavy tails need outputs that vary, and a y without missing outputs"
@@ -282,9 +284,7 @@ def _kind_or_noise(
         return ("gaussian" if n_out > 1 or data_noise is not None else None), None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)
-        if noise.df != np.inf:
-            return "student_t", noise
-        noise = noise.noise
+        return "student_t", noise
     prescribed = without_zeros(noise, y)
     checked_noise(prescribed, n_in, n_out)
     return None, prescribed

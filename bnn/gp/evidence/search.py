@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from bnn._validation import Array
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from bnn.gp.evidence.heavy_tails import ODDS, OutputNoise
 from bnn.gp.evidence.hyperpriors import most_probable_of_kernel
 from bnn.gp.evidence.laplace import (

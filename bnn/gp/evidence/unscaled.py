@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints, filled
-from bnn.gp.evidence.families import FamilyDensity
+from bnn.gp.evidence.density import FamilyDensity
 from bnn.gp.evidence.output_data import OutputData
 from bnn.gp.evidence.prescribed import PrescribedCovariance
 from bnn.gp.evidence.search import OutputSearch
@@ -20,7 +20,7 @@ from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
-from bnn.noise.models import LEAST_NOISE, rounding_of
+from bnn.noise.models import rounding_of
 
 
 def components_of_prior(
@@ -136,7 +136,7 @@ def prior_with_constants(
     """
     n_out = y.shape[1]
     relative = 1.0 if deviation is None else deviation / np.finfo(float).eps
-    spreads = np.maximum(relative * rounding_of(y), LEAST_NOISE)
+    spreads = relative * rounding_of(y)
     values = filled(y)[0].copy()
     components = [None] if prior is None else prior.components
     weights = np.full((len(components), n_out), 1.0 / len(components))
@@ -160,7 +160,7 @@ def noise_with_constants(
     noise: Noise | StudentNoise | None, outputs: Ints, y: Array
 ) -> Noise | StudentNoise:
     """Return the noise of all outputs: estimated noise, or the rounding error of a constant."""
-    rounding = np.maximum(rounding_of(y), LEAST_NOISE)
+    rounding = rounding_of(y)
     if isinstance(noise, StudentNoise):
         gaussian: Any = noise_with_constants(noise.noise, outputs, y)
         return replace(noise, noise=gaussian)

@@ -27,7 +27,7 @@ KERNELS = {
     "bent": bnn.RBF(1.5, L)
     + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0), (0.9, 120.0), (2.0, 0.03), (0.3, 50.0)),
     "product": bnn.RBF(1.5, L) * bnn.Linear((1.0, 1e-4), 1.0, (0.0, 300.0)),
-    "constant": sk.ConstantKernel(2.0) * bnn.Matern52(1.0, L) + sk.WhiteKernel(0.1),
+    "constant": sk.ConstantKernel(2.0) * bnn.Matern52(1.0, L) + sk.ConstantKernel(0.1),
 }
 
 

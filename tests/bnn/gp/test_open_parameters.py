@@ -9,7 +9,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from bnn.gp.evidence.output_data import OutputData
 from bnn.gp.open_parameters import of_inputs, open_parameters
 from tests.bnn.test_readme import section
@@ -62,7 +63,7 @@ class Bump(bnn.Stationary):
 KERNELS = {
     "product": bnn.Periodic(None, None, None) * bnn.RBF(1.0, None),
     "of some inputs": bnn.Matern52(None, (None, np.inf)) + bnn.Linear((0.0, None), None),
-    "rough": bnn.Matern12(None, None) * bnn.Matern32(2.0, (None, 1.5)) + sk.WhiteKernel(0.1),
+    "rough": bnn.Matern12(None, None) * bnn.Matern32(2.0, (None, 1.5)) + sk.ConstantKernel(0.1),
     "alpha": sk.RationalQuadratic(0.5, 1.0) * bnn.RationalQuadratic(None, None, None),
     "power": (bnn.RBF(None, None) + bnn.Linear(0.1, None)) ** 2,
     "warped": bnn.Warped(bnn.RBF(None, None), (0.0, 0.0), (3.0, 3.0), (1.0, -1.0)),
@@ -295,12 +296,13 @@ def test_what_does_not_vary_is_named():
 
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.regressor.ConstantInputWarning")
-def test_a_linear_term_of_a_constant_input_is_left_out():
+def test_a_linear_or_periodic_term_of_a_constant_input_is_left_out():
     x = np.linspace(0.0, 1.0, 12)[:, None]
     wide = np.hstack([x, np.full((12, 1), 7.0)])
     smooth, slope = bnn.Matern52(None, (None, np.inf)), bnn.Linear((0.0, None))
+    wave = bnn.Periodic(1.0, (np.inf, None), None)
     alone = bnn.GPRegressor(open_prior(smooth), noise=0.1).fit(wide, np.sin(5.0 * x[:, 0]))
-    for kernel in (slope + smooth, smooth + slope * bnn.RBF()):
+    for kernel in (slope + smooth, smooth + slope * bnn.RBF(), smooth * wave):
         model = bnn.GPRegressor(open_prior(kernel), noise=0.1).fit(wide, alone.y_[:, 0])
         assert model.summary().splitlines()[1:] == alone.summary().splitlines()[1:]
         np.testing.assert_array_equal(model.predict(wide, True), alone.predict(wide, True))

@@ -56,6 +56,21 @@ def test_a_posterior_with_an_own_kernel_is_that_of_its_closed_form():
     np.testing.assert_allclose(std, 3.0 / np.sqrt(precision), rtol=1e-6)
 
 
+@pytest.mark.parametrize("values", [np.float64(1.0), 1], ids=["read-only", "integers"])
+def test_a_kernel_may_return_any_array_of_numbers(values):
+    """The posterior of a constant of variance one, also where runs are selected."""
+    methods = {
+        "_evaluate": lambda _, A, B: np.broadcast_to(values, (len(A), len(B))),
+        "diag": lambda _, X: np.broadcast_to(values, len(X)),
+    }
+    kernel = type("Constant", (OwnKernel,), methods)()
+    model = bnn.GPRegressor(process_of(kernel), noise=0.1).fit(X, Y)
+    variance = 0.01 / (0.01 + len(X))
+    np.testing.assert_allclose(model.posterior_.between(X, X), variance, rtol=1e-9)
+    _, variances = bnn.select_runs(model, X, 1, region=X, output_ranges=[2.0])
+    np.testing.assert_allclose(variances, [variance, 0.01 / (0.01 + len(X) + 1)], rtol=1e-9)
+
+
 def lines_with(**methods):
     """A prior whose kernel is that of lines through the origin, but for some methods."""
     return bnn.GaussianProcessPrior(0.0, type("Lines", (OwnKernel,), methods)())

@@ -189,7 +189,7 @@ NONE_OF_OTHERS = {
     "length_scale = None of scikit-learn's RBF": sk.RBF(None),
     "nu = None of scikit-learn's Matern": sk.Matern(0.5, nu=None),
     r"length_scale = \[None, 1.0\] of": RBF(1.0, 0.5) + sk.RBF([None, 1.0]),
-    "noise_level = None of": (RBF(1.0, 0.5) * sk.WhiteKernel(None)) ** 2,
+    "constant_value = None of": (RBF(1.0, 0.5) * sk.ConstantKernel(None)) ** 2,
     "exponent = None of": sk.Exponentiation(sk.RBF(), None),
     "variance = None of Plain": Plain(None, 1.0),
     "scale = None of Plain": RBF() + Plain(),
@@ -205,6 +205,12 @@ def test_parameters_of_scikit_learn_kernels_and_fields_without_default_cannot_be
             GaussianProcessPrior(kernel=kernel)
     for kernel in (sk.PairwiseKernel(), Plain(scale=1.0)):  # None is the default of a parameter
         GaussianProcessPrior(kernel=kernel)
+
+
+@pytest.mark.parametrize("factor", [1.0, RBF()], ids=["scaled", "product"])
+def test_noise_is_no_kernel(factor):
+    with pytest.raises(ValueError, match="a WhiteKernel is noise, not a part of f"):
+        GaussianProcessPrior(kernel=RBF() + (factor * sk.WhiteKernel(0.1)) ** 2)
 
 
 @pytest.mark.parametrize(("value", "what"), [(2.5, "the number 2.5"), (None, "None")])

@@ -1,5 +1,7 @@
 """Noise that is known for each datum, by standard deviations and weights given to `fit`."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import sklearn
@@ -11,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import bnn
 from bnn.ensembles.members import data_gradient
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
@@ -53,6 +56,25 @@ def test_a_row_of_weight_m_is_as_m_equal_rows(noise):
     for by_entry, expected in pairs:
         np.testing.assert_allclose(by_entry, expected, atol=1e-9)
     assert weighted.elppd(X, Y) == pytest.approx(repeated.elppd(X, Y), abs=1e-7)
+
+
+@BRIEF
+def test_a_row_of_weight_zero_is_left_out_of_scaling_and_training():
+    once = {"noise": 0.3, "random_state": 0}
+    brief = bnn.TrainingSettings(epochs=2)
+    settings = bnn.Pretraining(4, 20, training=brief)
+    networks = bnn.pretrain(PRIOR, X, settings=settings, random_state=0)
+    loose = bnn.FunctionAnchoring(n_points=5, tol=100.0)
+    far, weights = 100.0 * np.ones((1, 2)), np.append(np.ones(N), 0.0)
+    for train, arguments in (
+        (bnn.train_vanilla, {"n_members": 2, "training": brief}),
+        (bnn.train_anchored, {"pretrained": networks, "training": brief}),
+        (bnn.train_function_anchored, {"pretrained": networks, "anchoring": loose}),
+    ):
+        data = {"X": np.vstack([X, far]), "y": np.vstack([Y, far]), "sample_weight": weights}
+        with_far_row = train(**data, **arguments, **once)
+        expected = train(X=X, y=Y, sample_weight=np.ones(N), **arguments, **once)
+        np.testing.assert_array_equal(with_far_row.weights, expected.weights)
 
 
 @BRIEF
@@ -149,12 +171,16 @@ def test_metadata_reaches_fit_through_a_pipeline():
             np.testing.assert_array_equal(estimator[-1].data_noise_.std[:, 0], expected)
 
 
-def test_the_noise_of_new_data_is_not_known():
+def test_the_noise_of_new_data_is_not_known(tmp_path):
     model = bnn.GPRegressor(PRIOR).fit(X, Y, noise_std=STD)
     ensemble = small(bnn.VanillaEnsemble, noise=None).fit(X, Y, noise_std=STD)
     for ask in (model.predict, ensemble.predict):
         with pytest.raises(ValueError, match="add its variance"):
             ask(NEW, return_std=True, include_noise=True)
+    for export, fitted in product((bnn.export.to_c, bnn.export.to_onnx), (model, ensemble)):
+        with pytest.raises(ValueError, match="add its variance"):
+            export(fitted, tmp_path / "file", include_noise=True)
+    assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="add its variance"):
         model.elppd(X, Y)
     with pytest.raises(ValueError, match="add its variance"):

@@ -16,6 +16,9 @@ RNG = np.random.default_rng(7)
 X = RNG.uniform(-1, 1, (20, 2))
 X_NEW = RNG.uniform(-1, 1, (5, 2))
 Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2]) + 0.1 * RNG.standard_t(3, (20, 2))
+GAPS = Y.copy()
+GAPS[2, 0] = GAPS[7, 1] = np.nan
+STD = RNG.uniform(0.1, 0.3, (20, 2))
 FULL = np.array([[0.02, 0.01], [0.01, 0.04]])
 BY_INPUT = HeteroscedasticNoise([[-2.0, -1.5], [0.5, 0.2], [0.0, -0.3]], [[1, 0.4], [0.4, 1]])
 KERNELS = [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]
@@ -106,6 +109,21 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it()
     heavy = [bnn.GPRegressor(prior, noise=StudentNoise(noise, 4.0)) for prior in (process, mixture)]
     moment, expected = (np.array(model.fit(X, Y).predict(X_NEW, True)) for model in heavy)
     np.testing.assert_allclose(moment, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [(Y, {}), (GAPS, {}), (Y, {"noise_std": STD}), (GAPS, {"sample_weight": STD[:, 0]})],
+    ids=["complete", "missing outputs", "known noise", "missing outputs and weights"],
+)
+@pytest.mark.usefixtures("one_family")
+def test_infinite_degrees_of_freedom_are_gaussian_noise(rows, options):
+    for prior in (None, bnn.GaussianProcessPrior(0.0, KERNELS, 2)):
+        of_student, expected = (
+            bnn.GPRegressor(prior, noise=noise).fit(X, rows, **options).predict(X_NEW, True)
+            for noise in (StudentNoise(FULL, np.inf), FULL)
+        )
+        np.testing.assert_array_equal(of_student, expected)
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ from scipy.stats import multivariate_normal
 
 import bnn
 from bnn.gp.evidence import families
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from bnn.gp.evidence.prescribed import PrescribedCovariance, linear_trend
 
 RNG = np.random.default_rng(0)

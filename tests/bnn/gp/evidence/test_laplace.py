@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.density import FamilyDensity
+from bnn.gp.evidence.families import Family, NoiseForm
 from bnn.gp.evidence.laplace import (
     approximated,
     most_probable,

@@ -1,0 +1,156 @@
+"""Check a design against settings and phases, before anything is simulated."""
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+
+from fe_data.composite.interface import strength_loading
+from fe_data.composite.phases import (
+    INTERFACE,
+    INTERPHASE,
+    Phases,
+    require_interphase,
+    require_no_phases,
+)
+from fe_data.dataset import worker
+from fe_data.dataset.design import Design
+from fe_data.geometry.spacing import require_packable
+from fe_data.schema import INPUT_NAMES
+from fe_data.settings import Settings, require_parameters
+
+
+def _require_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> None:
+    """Raise a ValueError if a strength is unknown, or nothing can break."""
+    for name in strengths:
+        strength_loading(name)
+    if strengths:
+        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+        phases.require_breakable(None if design.microstructures else float(fractions.min()))
+        if design.loadings:
+            raise ValueError("strengths cannot be combined with paths, without outputs")
+    elif not design.loadings:
+        for name in design.fields:
+            if name.startswith(f"{INTERFACE}.") or ".damage." in name:
+                raise ValueError(
+                    f"design has {name}, one of the fields of the interface or of damage: give "
+                    "strengths, because nothing breaks without them"
+                )
+
+
+def require_outputs(design: Design, simulator: worker.Simulator | None) -> None:
+    """Raise a ValueError if outputs of the anisotropy cannot be added."""
+    if simulator is not None or design.loadings:
+        what = "paths, whose table has no outputs" if design.loadings else "another simulator"
+        raise ValueError(f"anisotropy = True cannot be combined with {what}")
+
+
+def require_no_material(
+    design: Design, interphase: float, constants: bool, strengths: Sequence[str]
+) -> None:
+    """Raise a ValueError if an argument or a field of the design needs the phases of a material."""
+    if constants or len(strengths):
+        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
+        raise ValueError(f"{what} needs the phases of a material")
+    if design.fields:
+        raise ValueError(
+            f"design has fields {', '.join(design.fields)}: give the phases of their material"
+        )
+    if interphase:
+        raise ValueError(
+            f"interphase = {interphase:g} needs the phases of a material with an interphase"
+        )
+
+
+def _require_material(
+    design: Design, settings: Settings, phases: Phases, interphase: float
+) -> None:
+    """Raise a ValueError if a phase of the design is missing, or settings say what phases say."""
+    require_no_phases(settings)
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    vf = None if design.microstructures else float(fractions.max())
+    require_interphase(phases, settings, interphase, vf=vf)
+
+
+def _require_constants(design: Design, phases: Phases, interphase: float) -> None:
+    """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
+    if design.loadings:
+        raise ValueError("constants = True cannot be combined with paths, without outputs")
+    names = {name for micro in design.microstructures for name in micro.phases}
+    names |= {INTERPHASE} if interphase else set()
+    if rigid := phases.without_expansion(names or ["fibres"]):
+        what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=4)
+
+
+def of_material(design: Design, settings: Settings, simulator: worker.MaterialSimulator) -> Design:
+    """Return the design with the inputs that the material fixes, after all checks."""
+    phases = simulator.phases
+    interphase = simulator.interphase
+    _require_material(design, settings, phases, interphase)
+    _require_strengths(simulator.strengths, phases, design)
+    if simulator.constants:
+        _require_constants(design, phases, interphase)
+    inputs = design.inputs.copy()
+    fixed = phases.fixed_inputs
+    for row in range(len(design)):
+        if design.fields:
+            try:
+                fixed = phases.with_fields(design.sample(row).fields).fixed_inputs
+            except ValueError as error:
+                raise ValueError(f"sample {row} of the design: {error}") from None
+        for name, value in fixed.items():
+            inputs[row, INPUT_NAMES.index(name)] = value
+    for place, micro in enumerate(design.microstructures):
+        try:
+            phases.require_materials_of(micro.coated(interphase))
+        except ValueError as error:
+            raise ValueError(f"microstructure {place}: {error}") from None
+    return dataclasses.replace(design, inputs=inputs)
+
+
+def require_possible(design: Design, settings: Settings, *, general: bool) -> None:
+    """Raise a ValueError if a path is too long, fibres cannot be packed, or b_m or c_m is wrong."""
+    for micro in () if general else design.microstructures:
+        micro.require_one_phase()
+    for place, path in enumerate(design.loadings):
+        try:
+            if not general:
+                path.require_plane()
+            path.total(settings.increments)
+        except ValueError as error:
+            raise ValueError(f"path {place}: {error}") from None
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")].tolist()
+    b = design.inputs[:, INPUT_NAMES.index("b_m_MPa")].tolist()
+    c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()
+    row = fractions.index(max(fractions))
+    try:
+        if not design.microstructures:
+            require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
+        for row in () if general else (b.index(max(b)), c.index(min(c)), c.index(max(c))):
+            require_parameters(b[row], c[row], settings.hardening)
+    except ValueError as error:
+        raise ValueError(f"sample {row} of the design: {error}") from None
+
+
+def require_elements_for_damage(
+    design: Design, settings: Settings, simulator: worker.MaterialSimulator
+) -> None:
+    """Raise a ValueError if the elements of a sample are too large for a fracture energy."""
+    from fe_data.composite.properties import require_fine_elements
+
+    # Check the sample with the smallest energy relative to the size of its elements, which is
+    # inversely proportional to the root of the volume fraction.
+    energy = design.inputs[:, INPUT_NAMES.index("vf")] ** 0.5
+    for name, values in design.fields.items():
+        if name.endswith(".fracture_energy_J_m2"):
+            energy = energy * values
+    sample = design.sample(int(energy.argmin()))
+    phases = simulator.phases
+    if sample.fields:
+        phases = phases.with_fields(sample.fields)
+    fibres = sample.seed if sample.microstructure is None else sample.microstructure
+    arguments = phases, sample.inputs, fibres, settings
+    try:
+        require_fine_elements(*arguments, interphase=simulator.interphase)
+    except ValueError as error:
+        raise ValueError(f"sample {sample.index} of the design: {error}") from None
