@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, keep_copies
 from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.materials import Material
 from fe_data.composite.measured import Measured
 from fe_data.composite.model import FEModel
 from fe_data.composite.phases import INTERPHASE, Phases
@@ -284,6 +285,15 @@ def transversely_isotropic(stiffness: Floats) -> Floats:
     return np.asarray(sum((stiffness * basis).sum() * basis for basis in _BASIS))
 
 
+def constants_of(material: Material) -> Constants | None:
+    """Return the constants of a phase; None if it is not transversely isotropic about z."""
+    stiffness = material.elasticity.stiffness
+    nearest = transversely_isotropic(stiffness)
+    if np.allclose(stiffness, nearest, rtol=0, atol=1e-9 * np.abs(stiffness).max()):
+        return Constants.of(nearest)
+    return None
+
+
 def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | None]:
     """Return the bounds of the constants at a volume fraction.
 
@@ -294,14 +304,9 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
     Returns:
         Lower and upper bounds; None if a phase is not transversely isotropic about z.
     """
-    phase_constants = []
-    for material in (phases.matrix, phases.fibres):
-        stiffness = material.elasticity.stiffness
-        nearest = transversely_isotropic(stiffness)
-        if not np.allclose(stiffness, nearest, rtol=0, atol=1e-9 * np.abs(stiffness).max()):
-            return None, None
-        phase_constants.append(Constants.of(nearest))
-    matrix, fibres = phase_constants
+    matrix, fibres = (constants_of(phase) for phase in (phases.matrix, phases.fibres))
+    if matrix is None or fibres is None:
+        return None, None
     mixtures = [cylinders(matrix, fibres, vf), cylinders(fibres, matrix, 1 - vf)]
     names = ("E_L_GPa", "nu_LT", "G_LT_GPa", "G_TT_GPa", "k_T_GPa")
     low = {name: min(one[name] for one in mixtures) for name in names}

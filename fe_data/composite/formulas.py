@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.composite.constants import Constants, cylinders, transversely_isotropic
+from fe_data.composite.constants import Constants, constants_of, cylinders
 from fe_data.composite.elasticity import Elasticity, TransverselyIsotropic
 from fe_data.composite.phases import Phases
 from fe_data.settings import require_between, require_kind
@@ -193,14 +193,10 @@ def _constants_of(phases: Phases, vf: float) -> tuple[Constants, Constants]:
     """Return the constants of matrix and fibres."""
     require_kind("phases", phases, Phases)
     require_between("vf", vf, 0.0, 1.0)
-    constants = []
-    for name, material in (("matrix", phases.matrix), ("fibres", phases.fibres)):
-        stiffness = material.elasticity.stiffness
-        nearest = transversely_isotropic(stiffness)
-        if not np.allclose(stiffness, nearest, rtol=0, atol=1e-9 * np.abs(stiffness).max()):
-            raise ValueError(f"{name} must be transversely isotropic about z: set axis to z")
-        constants.append(Constants.of(nearest))
-    matrix, fibres = constants
+    matrix, fibres = constants_of(phases.matrix), constants_of(phases.fibres)
+    if matrix is None or fibres is None:
+        name = "matrix" if matrix is None else "fibres"
+        raise ValueError(f"{name} must be transversely isotropic about z: set axis to z")
     return matrix, fibres
 
 

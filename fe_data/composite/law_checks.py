@@ -63,7 +63,7 @@ def require_sizes(name: str, sizes: Mapping[str, int]) -> None:
         allowed = _AVERAGED.get(key, (0, 6))
         if size not in allowed:
             what = f"law {name!r:.60}: size of the state {key!r:.60} = {size!r:.60}"
-            raise ValueError(f"{what}: allowed are {' and '.join(map(kinds.get, allowed))}")
+            raise ValueError(f"{what}: allowed are {' and '.join(kinds[kind] for kind in allowed)}")
 
 
 def require_pair(returned: Any) -> tuple[Tensor, State]:

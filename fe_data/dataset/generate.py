@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any
 
 from fe_data.arrays import number
+from fe_data.composite.interface import STRENGTHS
 from fe_data.composite.phases import Phases
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
@@ -191,7 +192,10 @@ def generate(
         what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
         raise ValueError(f"phases cannot be combined with {what}")
     else:
-        strengths = tuple(dict.fromkeys(map(str, strengths)))
+        names = [*map(str, strengths)]
+        # Their order does not change the table.
+        ordered = (name for name in (*STRENGTHS, *names) if name in names)
+        strengths = tuple(dict.fromkeys(ordered))
         simulator = worker.MaterialSimulator(phases, interphase, constants, strengths)
         design = of_material(design, settings, simulator)
     require_possible(design, settings, general=phases is not None)

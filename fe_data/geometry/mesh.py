@@ -15,7 +15,7 @@ import numpy as np
 
 from fe_data.arrays import Booleans, Floats, Ints, pair_keys
 from fe_data.errors import MeshError
-from fe_data.geometry.microstructure import IMAGES, periodic_distances
+from fe_data.geometry.microstructure import IMAGES
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 from fe_data.schema import BOUNDS
 from safe_files.text import Short
@@ -133,9 +133,7 @@ def _advice(outline: Outline) -> str:
     micro = outline.micro
     if not len(micro.centres):
         return ""
-    distances = periodic_distances(micro.centres, micro.centres, micro.height)
-    np.fill_diagonal(distances, min(1.0, micro.height))  # from its own periodic image
-    gaps = distances - (micro.outer_radii[:, None] + micro.outer_radii)
+    gaps = micro.distances - (micro.outer_radii[:, None] + micro.outer_radii)
     i, j = (int(k) for k in np.unravel_index(gaps.argmin(), gaps.shape))
     gap = f"; the gap between {micro.pair(i, j)} is {gaps[i, j]:.3g} sides of the square wide"
     if gaps[i, j] <= _NARROW:

@@ -131,8 +131,7 @@ class Microstructure(Short):
     def _require_apart(self, centres: Floats) -> None:
         """Raise a ValueError if fibres overlap; `centres` are as passed by the user."""
         radii = self.outer_radii
-        distance = periodic_distances(self.centres, self.centres, self.height)
-        np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
+        distance = self.distances
         overlap = radii[:, None] + radii - distance
         if overlap.max(initial=-1.0) < 0.0:
             return
@@ -200,11 +199,16 @@ class Microstructure(Short):
         return np.array([phase == VOID for phase in self.phases], dtype=bool)
 
     @property
+    def distances(self) -> Floats:
+        """Distances (n, n) of the centres; a centre from its nearest periodic image."""
+        distances = periodic_distances(self.centres, self.centres, self.height)
+        np.fill_diagonal(distances, min(1.0, self.height))
+        return distances
+
+    @property
     def nearest_distances(self) -> Floats:
         """Distance (n,) of each centre from the nearest centre, in sums of both radii [-]."""
-        distance = periodic_distances(self.centres, self.centres, self.height)
-        np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
-        return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
+        return np.asarray((self.distances / (self.radii[:, None] + self.radii)).min(axis=1))
 
     @property
     def kinds(self) -> list[tuple[str, float | None]]:

@@ -10,6 +10,7 @@ from fe_data import Design, Settings, generate, load_phases, named_phases, rando
 from fe_data.__main__ import main
 from fe_data.composite.phases import EXAMPLES
 from fe_data.composite.strengths import SampledStrength, sample_envelope, sample_strength
+from fe_data.dataset import storage
 
 TWO = "x,y,radius,phase,E_GPa\n0.3,0.3,0.25,{},{}\n0.8,0.75,0.1,,\n"
 DAMAGED = (EXAMPLES / "glass_epoxy_ly556_breaking.yaml").read_text()
@@ -91,6 +92,19 @@ def test_given_fibres_may_be_more_than_random_ones(folder, monkeypatch):
     monkeypatch.setattr("fe_data.cli.rve_folder.run_rve", lambda *_: ("", "", None))
     words = "--material glass_epoxy --microstructure many.csv --out x"
     assert main(["rve", *words.split()]) == 0
+
+
+def test_the_order_of_strengths_does_not_matter(folder, monkeypatch):
+    (folder / "design.csv").write_text("vf\n0.2\n")
+    configurations = []
+    monkeypatch.setattr(storage, "open_folder", lambda _, config: configurations.append(config))
+    monkeypatch.setattr(storage, "locked", lambda *_: pytest.fail("no lock"))
+    for names in (("transverse_shear", "transverse_tension"), ("transverse_tension",) * 2):
+        words = [word for name in (*names, "transverse_shear") for word in ("--strength", name)]
+        common = "generate --inputs design.csv --material glass_epoxy_debonding --out x"
+        with pytest.raises(pytest.fail.Exception):
+            main([*common.split(), *words])
+    assert configurations[0] == configurations[1]
 
 
 @pytest.mark.parametrize("interphase", [np.float32(0.125), np.int64(1), 1])
