@@ -204,7 +204,14 @@ class Phases(Short):
         return material if E_GPa is None else material.with_modulus(E_GPa)
 
     def require_materials_of(self, microstructure: Microstructure) -> None:
-        """Raise a ValueError if an inclusion has no material, or one without its modulus."""
+        """Raise an error if an inclusion has no material, or one without its modulus.
+
+        Args:
+            microstructure: Fibres and voids.
+
+        Raises:
+            ValueError: If a phase is unknown, or a fibre with a separate modulus is not isotropic.
+        """
         for name, E_GPa in dict.fromkeys(microstructure.kinds):
             if name != VOID:
                 self.of(name, E_GPa)
