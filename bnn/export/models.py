@@ -41,7 +41,7 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
     """
     covariance = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(covariance, HeteroscedasticNoise):
-        variances = np.diag(noise_of_new(covariance, np.zeros((1, n_inputs))))
+        variances = np.diag(noise_of_new(np.asarray(covariance), np.zeros((1, n_inputs))))
         levels = 0.5 * np.log(variances)
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
