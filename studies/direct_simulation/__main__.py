@@ -182,11 +182,8 @@ def draw(folder: Path, simulated: dict[str, Curves]) -> Figure:
 def main() -> None:
     """Draw the figure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="folder of the published curves")
+    parser.add_argument("folder", type=Path, help="folder of the published curves")
     folder = parser.parse_args().folder
-    if folder is None:
-        print("give the folder of the published curves to compare with")
-        return
     strains = [f"{strain:.0%}" for strain in STRAINS]
     simulated = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}
     save_picture(draw(folder, simulated), PICTURE, dpi=150)

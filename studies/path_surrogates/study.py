@@ -66,5 +66,6 @@ def _run(
         key = {"problem": problem, "estimator": estimator.name, "n": n, "draw": draw}
         row = key | scores(reference, predicted, variances) | seconds
         results.add(row)
-        words.append(f"{row['nmse']:.2e} ({row.get('coverage', np.nan):.2f})")
+        covered = f" ({row['coverage']:.2f})" if "coverage" in row else ""
+        words.append(f"{row['nmse']:.2e}{covered}")
     print(f"{estimator.name} {n} {draw}: {', '.join(words)}; {fit:.0f} s", flush=True)
