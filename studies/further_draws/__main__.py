@@ -96,12 +96,13 @@ def compare(folders: list[Path]) -> None:
     header, lines = table(rows, outside)
     print(f"{len(draws)} draws")
     print(markdown(header, lines))
-    write_atomic(TABLE, comma_separated(header, lines).encode(), None)
     inputs = [
         table_path(drawn(folder), design) for folder in profiles for design in (TEST, TRAINING)
     ]
     seconds = time.perf_counter() - started
+    # The table would count as a change of the commit.
     made = describe(profile.model_dump(mode="json"), inputs, SEED, seconds)
+    write_atomic(TABLE, comma_separated(header, lines).encode(), None)
     write_json(SCORES, {"outside": outside, "rows": rows, "provenance": made})
     count = len(draws[0].cases[TRAINING_CASE])
     for claim in comparison_claims(rows, {TRAINING_CASE: count}):
