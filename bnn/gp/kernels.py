@@ -371,9 +371,12 @@ class Linear(Kernel):
         """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         if name == "offset":
             return np.ones((len(X), len(X)))
-        columns = np.arange(X.shape[1]) if entry is None else [entry]
-        away, past = self.away(X)[:, columns], self.past(X)[:, columns]
-        return np.asarray(away @ away.T + past @ past.T)
+        values = np.zeros((len(X), len(X)))
+        for away in (self.away(X), self.past(X)):
+            if away.any():
+                of_entry = away if entry is None else away[:, [entry]]
+                values += of_entry @ of_entry.T
+        return values
 
 
 @dataclass(repr=False)
