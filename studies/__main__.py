@@ -2,7 +2,8 @@
 
 A study is a program with options, or a notebook whose sizes are those of a profile. Without a name
 the command prints the names, each with the question that its README answers. The arithmetic is
-pinned, so that the results have the same digits on other processors.
+pinned, so that the results have the same digits on other processors, except in studies that compare
+times.
 """
 
 import argparse

@@ -100,7 +100,7 @@ def compare(folders: list[Path]) -> None:
         table_path(drawn(folder), design) for folder in profiles for design in (TEST, TRAINING)
     ]
     seconds = time.perf_counter() - started
-    # The table would count as a change of the commit.
+    # First the commit is described: afterwards the new table would be an uncommitted change.
     made = describe(profile.model_dump(mode="json"), inputs, SEED, seconds)
     write_atomic(TABLE, comma_separated(header, lines).encode(), None)
     write_json(SCORES, {"outside": outside, "rows": rows, "provenance": made})
