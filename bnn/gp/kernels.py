@@ -338,12 +338,18 @@ class Linear(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x), (n,), at the points X (n, n_in)."""
+        values = self.diag_within_reach(X)
+        past = self.past(np.asarray(X))
+        return values + np.sum(self.variance * past**2, axis=1) if past.any() else values
+
+    def diag_within_reach(self, X: Array) -> Array:
+        """Return k(x, x), (n,), of the functions that are constant beyond the reach, at X."""
         self.check_set()
         X = seen_points("X", X)
-        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²), within the reach
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²), with x within the reach
         away = self.away(X)
         variance = of_each_input("variance", self.variance, X.shape[1])
-        values = np.sum(variance * (away**2 + self.past(X) ** 2), axis=1) + self.offset
+        values = np.sum(variance * away**2, axis=1) + self.offset
         if not np.any(self.bends):
             return np.asarray(values)
         bends = of_each_input("bends", self.bends, X.shape[1])
