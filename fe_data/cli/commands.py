@@ -165,8 +165,8 @@ def rve(
     values = vf, E_f_GPa, b_m_MPa, c_m
     inputs, phases = _inputs_of_rve(values, material, interphase, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
-    random_vf = vf if microstructure is None else None
-    paths = options.strength(strength, paths, phases, random_vf, context)
+    inclusions = vf if isinstance(fibres, int) else fibres
+    paths = options.strength(strength, paths, phases, inclusions, interphase, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, INTERFACES, run_rve

@@ -19,13 +19,15 @@ from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, require_parameters
 
 
-def _require_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> None:
+def _require_strengths(design: Design, simulator: worker.MaterialSimulator) -> None:
     """Raise a ValueError if a strength is unknown, or nothing can break."""
+    phases, strengths = simulator.phases, simulator.strengths
     for name in strengths:
         strength_loading(name)
     if strengths:
-        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
-        phases.require_breakable(None if design.microstructures else float(fractions.min()))
+        least_vf = float(design.inputs[:, INPUT_NAMES.index("vf")].min())
+        for fibres in design.microstructures or [least_vf]:
+            phases.require_breakable(fibres, simulator.interphase)
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
     elif not design.loadings:
@@ -87,7 +89,7 @@ def of_material(design: Design, settings: Settings, simulator: worker.MaterialSi
     phases = simulator.phases
     interphase = simulator.interphase
     _require_material(design, settings, phases, interphase)
-    _require_strengths(simulator.strengths, phases, design)
+    _require_strengths(design, simulator)
     if simulator.constants:
         _require_constants(design, phases, interphase)
     inputs = design.inputs.copy()

@@ -263,7 +263,7 @@ def test_a_file_has_damage(tmp_path):
     path.write_text(MATRIX_FILE)
     phases = load_phases(path)
     assert phases.matrix.damage == Damage(0.05, 20.0, 14.0)
-    assert phases.can_break
+    assert phases.can_break(0.3)
     tougher = phases.with_fields({"matrix.damage.fracture_energy_J_m2": 40.0})
     assert tougher.matrix.damage.fracture_energy_J_m2 == 40.0
     assert tougher.sha256 != phases.sha256
