@@ -120,17 +120,21 @@ class Phases(Short):
         materials = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         return {name: m.damage for name, m in materials.items() if m.damage is not None}
 
-    def can_soften(self, fibres: float | Microstructure, interphase: float = 0.0) -> bool:
-        """Return whether a phase of an RVE has damage.
+    def damageable(
+        self, fibres: float | Microstructure, interphase: float = 0.0
+    ) -> dict[str, Material]:
+        """Return the phases of an RVE that have damage.
 
         Args:
             fibres: As for `inclusions_of`.
             interphase: As for `inclusions_of`.
 
         Returns:
-            Whether the matrix or an inclusion has damage.
+            Materials by name of the phase.
         """
-        return not {"matrix", *inclusions_of(fibres, interphase)}.isdisjoint(self._damages)
+        materials = {"matrix": self.matrix}
+        materials |= {name: self.of(name) for name in inclusions_of(fibres, interphase)}
+        return {name: material for name, material in materials.items() if material.damage}
 
     def can_break(self, fibres: float | Microstructure, interphase: float = 0.0) -> bool:
         """Return whether the fibres of an RVE can debond, or a phase can soften.
@@ -143,7 +147,7 @@ class Phases(Short):
             Whether the RVE can break.
         """
         debonds = self.interface is not None and bool(inclusions_of(fibres))
-        return debonds or self.can_soften(fibres, interphase)
+        return debonds or bool(self.damageable(fibres, interphase))
 
     @property
     def fibre_diameter_um(self) -> float | None:

@@ -243,7 +243,7 @@ def require_fine_elements(
         ValueError: If an element is too large, or there is no fibre to compare it with.
     """
     random = isinstance(microstructure, int)
-    if not phases.can_soften(inputs.vf if random else microstructure, interphase):
+    if not phases.damageable(inputs.vf if random else microstructure, interphase):
         return
     try:
         fibres = _coated_fibres(inputs, microstructure, settings, interphase)

@@ -446,7 +446,7 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
     Raises:
         ValueError: If a phase can soften, but there is no fibre and no void.
     """
-    if phases.can_soften(microstructure) and not len(microstructure.radii):
+    if phases.damageable(microstructure) and not len(microstructure.radii):
         raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     if phases.fibre_diameter_um is None or not len(microstructure.radii):
         return None

@@ -1,8 +1,11 @@
 """Check a design against settings and phases, before anything is simulated."""
 
+import contextlib
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from fe_data.composite.interface import strength_loading
 from fe_data.composite.phases import (
@@ -13,7 +16,7 @@ from fe_data.composite.phases import (
     require_no_phases,
 )
 from fe_data.dataset import worker
-from fe_data.dataset.design import Design
+from fe_data.dataset.design import Design, Sample
 from fe_data.geometry.spacing import require_packable
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, require_parameters
@@ -96,10 +99,8 @@ def of_material(design: Design, settings: Settings, simulator: worker.MaterialSi
     fixed = phases.fixed_inputs
     for row in range(len(design)):
         if design.fields:
-            try:
+            with _naming(row):
                 fixed = phases.with_fields(design.sample(row).fields).fixed_inputs
-            except ValueError as error:
-                raise ValueError(f"sample {row} of the design: {error}") from None
         for name, value in fixed.items():
             inputs[row, INPUT_NAMES.index(name)] = value
     for place, micro in enumerate(design.microstructures):
@@ -140,19 +141,40 @@ def require_elements_for_damage(
     """Raise a ValueError if the elements of a sample are too large for a fracture energy."""
     from fe_data.composite.properties import require_fine_elements
 
-    # Check the sample with the smallest energy relative to the size of its elements, which is
-    # inversely proportional to the root of the volume fraction.
-    energy = design.inputs[:, INPUT_NAMES.index("vf")] ** 0.5
-    for name, values in design.fields.items():
-        if name.endswith(".fracture_energy_J_m2"):
-            energy = energy * values
-    sample = design.sample(int(energy.argmin()))
-    phases = simulator.phases
-    if sample.fields:
-        phases = phases.with_fields(sample.fields)
-    fibres = sample.seed if sample.microstructure is None else sample.microstructure
-    arguments = phases, sample.inputs, fibres, settings
+    interphase = simulator.interphase
+    worst: dict[str, tuple[float, Sample, Phases]] = {}  # of each phase
+    for row in _least_fractions(design):
+        sample, phases = design.sample(row), simulator.phases
+        with _naming(row):
+            phases = phases.with_fields(sample.fields) if sample.fields else phases
+            materials = phases.damageable(sample.microstructure or sample.inputs.vf, interphase)
+            for name, material in materials.items():
+                # The size of elements is proportional to that of the RVE, so to d / √vf.
+                assert phases.fibre_diameter_um is not None
+                width = material.largest_width_mm / phases.fibre_diameter_um
+                margin = width * sample.inputs.vf**0.5
+                if name not in worst or margin < worst[name][0]:
+                    worst[name] = margin, sample, phases
+    for sample, phases in {s.index: (s, phases) for _, s, phases in worst.values()}.values():
+        fibres = sample.seed if sample.microstructure is None else sample.microstructure
+        arguments = phases, sample.inputs, fibres, settings
+        with _naming(sample.index):
+            require_fine_elements(*arguments, interphase=interphase)
+
+
+def _least_fractions(design: Design) -> list[int]:
+    """Return the sample with the least volume fraction for each set of numbers of the material."""
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    order = fractions.argsort(kind="stable")
+    fields = np.column_stack([np.zeros(len(design)), *design.fields.values()])
+    _, first = np.unique(fields[order], axis=0, return_index=True)
+    return sorted(order[first].tolist())
+
+
+@contextlib.contextmanager
+def _naming(row: int) -> Iterator[None]:
+    """Add the index of a sample to the message of a ValueError."""
     try:
-        require_fine_elements(*arguments, interphase=simulator.interphase)
+        yield
     except ValueError as error:
-        raise ValueError(f"sample {sample.index} of the design: {error}") from None
+        raise ValueError(f"sample {row} of the design: {error}") from None
