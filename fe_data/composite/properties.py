@@ -196,7 +196,7 @@ def solve_material(
     if solution.stop is not None:
         return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
-    if not loading.is_uniaxial or phases.can_break:
+    if not loading.is_uniaxial or phases.can_break(fibres):
         return rve
     try:
         return dataclasses.replace(rve, effective=_fitted(rve, settings))
@@ -242,7 +242,8 @@ def require_fine_elements(
     Raises:
         ValueError: If an element is too large, or there is no fibre to compare it with.
     """
-    if not phases.can_soften:
+    random = isinstance(microstructure, int)
+    if not phases.damageable(inputs.vf if random else microstructure, interphase):
         return
     try:
         fibres = _coated_fibres(inputs, microstructure, settings, interphase)
