@@ -147,6 +147,12 @@ def _of_strength(path: str, load: str, symbol: str) -> tuple[Output, ...]:
     return strength, *further
 
 
+_STRENGTHS = (
+    *_of_strength("transverse_tension", "tension across the fibres", "Y_T"),
+    *_of_strength("transverse_compression", "compression across the fibres", "Y_C"),
+    *_of_strength("longitudinal_shear", "shear along the fibres", "S_{LT}"),
+    *_of_strength("transverse_shear", "shear across the fibres", "S_{TT}"),
+)
 # The bounds of the inputs and the noise are from the paper (sections 3.2 and 3.2.1).
 INPUTS = (
     Input(
@@ -347,11 +353,7 @@ OUTPUTS = (
         digits=4,
         absolute=True,
     ),
-    # Of a material that can break, which `generate` adds with strengths.
-    *_of_strength("transverse_tension", "tension across the fibres", "Y_T"),
-    *_of_strength("transverse_compression", "compression across the fibres", "Y_C"),
-    *_of_strength("longitudinal_shear", "shear along the fibres", "S_{LT}"),
-    *_of_strength("transverse_shear", "shear across the fibres", "S_{TT}"),
+    *_STRENGTHS,  # of a material that can break, which `generate` adds with strengths
 )
 
 # Bounds of the other numbers that a user passes, by the name of the argument or setting.
@@ -435,6 +437,20 @@ def fitted_outputs() -> tuple[str, ...]:
         ('b_eff_MPa', 'c_eff')
     """
     return tuple(output.name for output in OUTPUTS if output.fitted)
+
+
+def strength_outputs() -> tuple[str, ...]:
+    """Return names of the outputs of strengths, which a sample lacks if a path ends before a peak.
+
+    Returns:
+        The names, in the order of their columns.
+
+    Examples:
+        >>> from fe_data.schema import strength_outputs
+        >>> strength_outputs()[:2]
+        ('transverse_tension_MPa', 'transverse_tension_strain_at_strength')
+    """
+    return tuple(output.name for output in _STRENGTHS)
 
 
 def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, ...]:

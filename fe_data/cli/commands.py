@@ -14,7 +14,7 @@ from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.cli.sampling import CommandWithSampling, report
 from fe_data.cli.signals import terminated_like_interrupted
-from fe_data.schema import INPUT_NAMES, fitted_outputs
+from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
 MAX_LINES = 50  # problems printed by verify
@@ -165,8 +165,8 @@ def rve(
     values = vf, E_f_GPa, b_m_MPa, c_m
     inputs, phases = _inputs_of_rve(values, material, interphase, solver, settings)
     paths = loadings_with_hints(loading, context, settings, phases)
-    random_vf = vf if microstructure is None else None
-    paths = options.strength(strength, paths, phases, random_vf, context)
+    inclusions = vf if isinstance(fibres, int) else fibres
+    paths = options.strength(strength, paths, phases, inclusions, interphase, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, INTERFACES, run_rve
@@ -354,7 +354,7 @@ def statistics(
     """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""
     import numpy as np
 
-    from fe_data.dataset.table import different_inputs, table_file
+    from fe_data.dataset.table import LACKED, different_inputs, table_file
     from fe_data.statistics.replicates import save_statistics
 
     path = table_file(path)
@@ -371,7 +371,7 @@ def statistics(
     show(f"wrote {out}: {inputs}, {len(rves)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
-        say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
+        say(f"{what}: all of their RVEs lack {LACKED}", INCOMPLETE)
     if failed := len(rves.failed):
         what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
         return say(f"{what}: left out, see the column count", INCOMPLETE)

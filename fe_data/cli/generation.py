@@ -5,7 +5,7 @@ from pathlib import Path
 import fe_data
 from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.dataset.storage import FAILURES, TABLE
-from fe_data.schema import fitted_outputs
+from fe_data.dataset.table import LACKED
 
 
 def report(summary: fe_data.GenerationSummary, out: Path) -> int:
@@ -26,9 +26,8 @@ def report(summary: fe_data.GenerationSummary, out: Path) -> int:
         number = several(len(summary.warnings), "sample has", "samples have")
         show(f"{number} a warning (first: sample {index}, {warning})")
     if unfitted := summary.counts.get("unfitted", 0):
-        number = several(unfitted, "sample has", "samples have")
-        lacking = " and ".join(fitted_outputs())
-        say(f"{number} no {lacking}: status unfitted in {out / TABLE}", INCOMPLETE)
+        number = several(unfitted, "sample lacks", "samples lack")
+        say(f"{number} {LACKED}: status unfitted in {out / TABLE}", INCOMPLETE)
     if failed := summary.counts["failed"]:
         what = several(failed, "sample", "samples")
         return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)

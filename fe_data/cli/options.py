@@ -256,12 +256,14 @@ def strength(
     name: str | None,
     paths: "list[fe_data.Loading]",
     phases: "fe_data.Phases | None",
-    vf: float | None,
+    fibres: "float | fe_data.Microstructure",
+    interphase: float,
     context: typer.Context,
 ) -> "list[fe_data.Loading]":
     """Return the loading of --strength, or the loadings of --loading without this option."""
-    if _is_given("drop", context) and (phases is None or not phases.can_break):
-        raise ValueError("--drop needs a --material that can break, by an interface or damage")
+    breaks = phases is not None and phases.can_break(fibres, interphase)
+    if _is_given("drop", context) and not breaks:
+        raise ValueError("--drop needs an RVE that can break, by an interface or damage")
     if name is None:
         return paths
     from fe_data.composite.interface import strength_loading
@@ -272,7 +274,7 @@ def strength(
         raise ValueError("--strength needs --material, with an interface or damage")
     for option in ("strain", "increments"):
         _require_absent(option, "--strength", context)
-    phases.require_breakable(vf)
+    phases.require_breakable(fibres, interphase)
     return [strength_loading(name)]
 
 

@@ -26,7 +26,7 @@ from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import Material
 from fe_data.composite.measured import Measured
 from fe_data.composite.model import FEModel
-from fe_data.composite.phases import INTERPHASE, Phases
+from fe_data.composite.phases import Phases, inclusions_of
 from fe_data.composite.rve import composite_domain, composite_model
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
@@ -230,8 +230,7 @@ def effective_constants(
     """
     require_kind("phases", phases, Phases)
     require_kind("microstructure", microstructure, Microstructure)
-    rings = (INTERPHASE,) if microstructure.interphase else ()
-    if rigid := phases.without_expansion([*microstructure.phases, *rings]):
+    if rigid := phases.without_expansion(inclusions_of(microstructure)):
         what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
         warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
     with threadpool_limits(limits=1):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -207,6 +208,18 @@ class Material(Short):
             for name, value in self.parameters.items()
         }
         return dataclasses.replace(self, parameters=at_onset, damage=None).first_yield(tension=True)
+
+    @property
+    def largest_width_mm(self) -> float:
+        """Width of an element that softens as fast as it can unload [mm]; infinite without damage.
+
+        It is 2 E G / σ_0², see `damage`.
+        """
+        stress = self.stress_at_onset
+        if self.damage is None or stress is None:
+            return math.inf
+        # 1 GPa J/m² = 1 N²/mm³
+        return 2 * self.elasticity.modulus_across * self.damage.fracture_energy_J_m2 / stress**2
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.

@@ -33,7 +33,7 @@ from fe_data.composite.materials import Material, YieldStress, material_from, wi
 from fe_data.composite.measured import Measured
 from fe_data.files.content import built, mapping
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
-from fe_data.geometry.microstructure import VOID, Microstructure
+from fe_data.geometry.microstructure import FIBRES, VOID, Microstructure
 from fe_data.geometry.spacing import spacing_of
 from fe_data.settings import Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -120,19 +120,38 @@ class Phases(Short):
         materials = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         return {name: m.damage for name, m in materials.items() if m.damage is not None}
 
-    @property
-    def can_soften(self) -> bool:
-        """Whether a phase has damage."""
-        return bool(self._damages)
+    def damageable(
+        self, fibres: float | Microstructure, interphase: float = 0.0
+    ) -> dict[str, Material]:
+        """Return the phases of an RVE that have damage.
 
-    @property
-    def can_break(self) -> bool:
-        """Whether fibres can debond, or a phase can soften."""
-        return self.interface is not None or self.can_soften
+        Args:
+            fibres: As for `inclusions_of`.
+            interphase: As for `inclusions_of`.
+
+        Returns:
+            Materials by name of the phase.
+        """
+        materials = {"matrix": self.matrix}
+        materials |= {name: self.of(name) for name in inclusions_of(fibres, interphase)}
+        return {name: material for name, material in materials.items() if material.damage}
+
+    def can_break(self, fibres: float | Microstructure, interphase: float = 0.0) -> bool:
+        """Return whether the fibres of an RVE can debond, or a phase can soften.
+
+        Args:
+            fibres: As for `inclusions_of`.
+            interphase: As for `inclusions_of`.
+
+        Returns:
+            Whether the RVE can break.
+        """
+        debonds = self.interface is not None and bool(inclusions_of(fibres))
+        return debonds or bool(self.damageable(fibres, interphase))
 
     @property
     def fibre_diameter_um(self) -> float | None:
-        """Mean diameter of the fibres [µm]; None if nothing can break."""
+        """Mean diameter of the fibres [µm]; None if the material has no interface and no damage."""
         if self.interface is not None:
             return self.interface.fibre_diameter_um
         diameters = [damage.fibre_diameter_um for damage in self._damages.values()]
@@ -143,7 +162,7 @@ class Phases(Short):
 
         Examples:
             >>> from fe_data import named_phases
-            >>> named_phases("glass_epoxy_debonding").unbreakable().can_break
+            >>> named_phases("glass_epoxy_debonding").unbreakable().can_break(0.3)
             False
         """
         intact = functools.partial(dataclasses.replace, damage=None)
@@ -153,22 +172,25 @@ class Phases(Short):
             self, matrix=matrix, fibres=fibres, others=others, interface=None
         )
 
-    def require_breakable(self, vf: float | None = None) -> None:
-        """Raise an error if nothing can break.
+    def require_breakable(self, fibres: float | Microstructure, interphase: float = 0.0) -> None:
+        """Raise an error if nothing in an RVE can break.
 
         Args:
-            vf: Fibre volume fraction [-] of random fibres, if there are some.
+            fibres: As for `inclusions_of`.
+            interphase: As for `inclusions_of`.
 
         Raises:
-            ValueError: If no phase and no interface can break, or vf is zero.
+            ValueError: If no phase and no interface can break, or the volume fraction is zero.
         """
-        if not self.can_break:
-            raise ValueError(
-                "the material has no interface and no damage, so that it cannot break: give it an "
-                "interface, as in glass_epoxy_debonding, or damage of the matrix"
-            )
-        if vf == 0:
+        if fibres == 0:
             raise ValueError("vf = 0 is out of range: a strength needs fibres, so vf > 0")
+        if not self.can_break(fibres, interphase):
+            names = ", ".join(["matrix", *sorted(inclusions_of(fibres, interphase))])
+            raise ValueError(
+                f"the RVE has no interface, and no damage in its phases ({names}), so that it "
+                "cannot break: give the material an interface, as in glass_epoxy_debonding, or "
+                "damage of the matrix"
+            )
 
     @property
     def matrix_modulus_GPa(self) -> float:
@@ -294,6 +316,29 @@ class Phases(Short):
         if isinstance(curve, YieldStress):
             b, c = curve.b_MPa, curve.c
         return {"E_f_GPa": self.fibres.elasticity.modulus_across, "b_m_MPa": b, "c_m": c}
+
+
+def inclusions_of(fibres: float | Microstructure, interphase: float = 0.0) -> set[str]:
+    """Return the names of the phases in the matrix of an RVE.
+
+    Args:
+        fibres: Volume fraction of random fibres [-], or a microstructure.
+        interphase: Thickness of a ring that is put around each fibre.
+
+    Returns:
+        The names; a void is no phase.
+
+    Examples:
+        >>> from fe_data.composite.phases import inclusions_of
+        >>> sorted(inclusions_of(0.3, interphase=0.1))
+        ['fibres', 'interphase']
+    """
+    if isinstance(fibres, Microstructure):
+        names = {*fibres.phases} - {VOID}
+        interphase = interphase or fibres.interphase
+    else:
+        names = {FIBRES} if fibres else set()
+    return names | {INTERPHASE} if names and interphase else names
 
 
 def leaves(content: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

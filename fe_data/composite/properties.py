@@ -108,7 +108,7 @@ def solve_material(
         drop=drop,
     )
     rve = _material_rve(solution, settings)
-    if solution.stop is not None or not loading.is_uniaxial or phases.can_break:
+    if solution.stop is not None or not loading.is_uniaxial or phases.can_break(fibres):
         return rve
     try:
         return _fitted(rve, settings)
@@ -194,7 +194,8 @@ def require_fine_elements(
     Raises:
         ValueError: If an element is too large, or there is no fibre to compare it with.
     """
-    if not phases.can_soften:
+    random = isinstance(microstructure, int)
+    if not phases.damageable(inputs.vf if random else microstructure, interphase):
         return
     try:
         fibres = _coated_fibres(inputs, microstructure, settings, interphase)

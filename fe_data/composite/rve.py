@@ -377,10 +377,11 @@ def composite_domain(
     """Mesh a microstructure as the phases need; with `elastic` all are elastic and bonded."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    cut = phases.interface is not None and not elastic
+    cut = phases.interface is not None and not elastic and not microstructure.is_void.all()
     voids = np.flatnonzero(microstructure.is_void)
     # A crack is as wide as the elements, so phases that can break have no thin ones.
-    inelastic = [] if elastic or phases.can_break else _inelastic(phases, microstructure)
+    has_layers = not elastic and not phases.can_break(microstructure)
+    inelastic = _inelastic(phases, microstructure) if has_layers else []
     fineness = _FINENESS_CUT if cut else _FINENESS
     if inelastic and voids.size:
         fineness = _FINENESS_POROUS
@@ -445,7 +446,7 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
     Raises:
         ValueError: If a phase can soften, but there is no fibre and no void.
     """
-    if phases.can_soften and not len(microstructure.radii):
+    if phases.damageable(microstructure) and not len(microstructure.radii):
         raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     if phases.fibre_diameter_um is None or not len(microstructure.radii):
         return None

@@ -189,7 +189,7 @@ def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Set
     """
     strength, reason = _break(phases, fibres, strength_loading(name), settings, DROP)
     if strength is None or not strength.is_reached:
-        raise SimulationError(f"{name}: {reason}")
+        raise SimulationError(reason)
     return strength
 
 

@@ -16,7 +16,7 @@ from fe_data.dataset import record, storage
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
-from fe_data.dataset.worker import DIED, UNEXPECTED
+from fe_data.dataset.worker import DIED, UNEXPECTED, UNREACHED
 from fe_data.schema import (
     INPUT_NAMES,
     fitted_outputs,
@@ -120,10 +120,12 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
 
 
 def warning_of(header: dict[str, Any]) -> str:
-    """Return the warning of a record about its fits, or with a given loading about its mesh."""
+    """Return the warning of a record about its outputs, or with a given loading about its mesh."""
     info = header.get("info")
-    name = "mesh_warning" if "loading" in header else "warning"
-    return str(info.get(name, "")) if isinstance(info, dict) else ""
+    names = ("mesh_warning",) if "loading" in header else ("warning", UNREACHED)
+    if not isinstance(info, dict):
+        return ""
+    return "; ".join(str(info[name]) for name in names if info.get(name))
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:
@@ -148,26 +150,31 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
         if "path" in header:
             return row | {"path": header["path"]}
         outputs = header["outputs"] or {}
-        fitted = header["status"] != "unfitted"
+        unfitted = header["status"] == "unfitted"
+        # An unfitted sample with a power law lacks a strength.
+        fitted = not unfitted or any(name in outputs for name in fitted_outputs())
+        lacks = not fitted or bool(header["attempts"][-1]["error"])
         names = () if header["status"] == "failed" else outputs_among(outputs, fitted=fitted)
         row |= {name: outputs[name] for name in names}
         right = all(isinstance(outputs[name], float) for name in names)
         right = right and all(math.isfinite(outputs[name]) for name in names)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise CorruptRecordError(f"incomplete header ({error})") from None
-    unfit = not fitted and any(name in outputs for name in fitted_outputs())
-    if not right or (not names and outputs) or unfit:
+    if not right or (not names and outputs) or (unfitted and not lacks):
         raise CorruptRecordError("outputs do not match the status")
     return row
 
 
-def columns_of(collection: Collection) -> tuple[str, ...]:
-    """Return columns of the table, with the optional outputs that all samples with outputs have."""
+def columns_of(config: dict[str, Any], collection: Collection) -> tuple[str, ...]:
+    """Return columns of the table: outputs of strengths, and others that all samples have."""
     with_outputs = [row for row in collection.rows if row["status"] != "failed"]
+    strengths = tuple(config.get("strengths", ()))
     names = [
         name
         for name in output_names()
-        if name in required_outputs() or all(name in row for row in with_outputs)
+        if name in required_outputs()
+        or name.startswith(strengths)
+        or all(name in row for row in with_outputs)
     ]
     return table_columns(names)
 
@@ -194,7 +201,7 @@ def _content(path: Path) -> bytes:
 
 def table_texts(config: dict[str, Any], collection: Collection) -> dict[str, str]:
     """Return content of provenance.json, dataset.csv and, if an attempt failed, failures.csv."""
-    columns = PATH_COLUMNS if "paths" in config else columns_of(collection)
+    columns = PATH_COLUMNS if "paths" in config else columns_of(config, collection)
     if "microstructures" in config:  # given fibres have no seed
         columns = tuple("microstructure" if name == "seed" else name for name in columns)
     end = columns.index(INPUT_NAMES[-1]) + 1

@@ -60,7 +60,8 @@ class GenerationSummary(Short):
     Attributes:
         simulated: Number of samples that were simulated in this run.
         counts: Number of samples by status. They count all shards if every sample has a record,
-            otherwise only this shard. Samples without b_eff and c_eff are "unfitted".
+            otherwise only this shard. Samples without b_eff and c_eff, or without a strength, are
+            "unfitted".
         missing: Samples of other shards without a usable record: index and reason.
         unreadable: Samples of this shard without a usable record: index and reason.
         table_written: Whether the table was written, because all samples are complete.
@@ -329,7 +330,7 @@ class _Run:
                 pass
         except WorkerDied as death:
             raise worker.unusable(worker.DIED + death.how) from None
-        self._save(*worker.encode_result(self.job, sample, failed, None, 0.0))
+        self._save(*worker.encode_result(self.job, sample, sample.seed, failed, None, 0.0))
 
     def _save(self, index: int, data: bytes) -> None:
         with executors.interrupts_blocked():

@@ -1,8 +1,11 @@
 """Check a design against settings and phases, before anything is simulated."""
 
+import contextlib
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from fe_data.composite.interface import strength_loading
 from fe_data.composite.phases import (
@@ -13,19 +16,21 @@ from fe_data.composite.phases import (
     require_no_phases,
 )
 from fe_data.dataset import worker
-from fe_data.dataset.design import Design
+from fe_data.dataset.design import Design, Sample
 from fe_data.geometry.spacing import require_packable
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, require_parameters
 
 
-def _require_strengths(strengths: Sequence[str], phases: Phases, design: Design) -> None:
+def _require_strengths(design: Design, simulator: worker.MaterialSimulator) -> None:
     """Raise a ValueError if a strength is unknown, or nothing can break."""
+    phases, strengths = simulator.phases, simulator.strengths
     for name in strengths:
         strength_loading(name)
     if strengths:
-        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
-        phases.require_breakable(None if design.microstructures else float(fractions.min()))
+        least_vf = float(design.inputs[:, INPUT_NAMES.index("vf")].min())
+        for fibres in design.microstructures or [least_vf]:
+            phases.require_breakable(fibres, simulator.interphase)
         if design.loadings:
             raise ValueError("strengths cannot be combined with paths, without outputs")
     elif not design.loadings:
@@ -87,17 +92,15 @@ def of_material(design: Design, settings: Settings, simulator: worker.MaterialSi
     phases = simulator.phases
     interphase = simulator.interphase
     _require_material(design, settings, phases, interphase)
-    _require_strengths(simulator.strengths, phases, design)
+    _require_strengths(design, simulator)
     if simulator.constants:
         _require_constants(design, phases, interphase)
     inputs = design.inputs.copy()
     fixed = phases.fixed_inputs
     for row in range(len(design)):
         if design.fields:
-            try:
+            with _naming(row):
                 fixed = phases.with_fields(design.sample(row).fields).fixed_inputs
-            except ValueError as error:
-                raise ValueError(f"sample {row} of the design: {error}") from None
         for name, value in fixed.items():
             inputs[row, INPUT_NAMES.index(name)] = value
     for place, micro in enumerate(design.microstructures):
@@ -138,19 +141,40 @@ def require_elements_for_damage(
     """Raise a ValueError if the elements of a sample are too large for a fracture energy."""
     from fe_data.composite.properties import require_fine_elements
 
-    # Check the sample with the smallest energy relative to the size of its elements, which is
-    # inversely proportional to the root of the volume fraction.
-    energy = design.inputs[:, INPUT_NAMES.index("vf")] ** 0.5
-    for name, values in design.fields.items():
-        if name.endswith(".fracture_energy_J_m2"):
-            energy = energy * values
-    sample = design.sample(int(energy.argmin()))
-    phases = simulator.phases
-    if sample.fields:
-        phases = phases.with_fields(sample.fields)
-    fibres = sample.seed if sample.microstructure is None else sample.microstructure
-    arguments = phases, sample.inputs, fibres, settings
+    interphase = simulator.interphase
+    worst: dict[str, tuple[float, Sample, Phases]] = {}  # of each phase
+    for row in _least_fractions(design):
+        sample, phases = design.sample(row), simulator.phases
+        with _naming(row):
+            phases = phases.with_fields(sample.fields) if sample.fields else phases
+            materials = phases.damageable(sample.microstructure or sample.inputs.vf, interphase)
+            for name, material in materials.items():
+                # The size of elements is proportional to that of the RVE, so to d / √vf.
+                assert phases.fibre_diameter_um is not None
+                width = material.largest_width_mm / phases.fibre_diameter_um
+                margin = width * sample.inputs.vf**0.5
+                if name not in worst or margin < worst[name][0]:
+                    worst[name] = margin, sample, phases
+    for sample, phases in {s.index: (s, phases) for _, s, phases in worst.values()}.values():
+        fibres = sample.seed if sample.microstructure is None else sample.microstructure
+        arguments = phases, sample.inputs, fibres, settings
+        with _naming(sample.index):
+            require_fine_elements(*arguments, interphase=interphase)
+
+
+def _least_fractions(design: Design) -> list[int]:
+    """Return the sample with the least volume fraction for each set of numbers of the material."""
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    order = fractions.argsort(kind="stable")
+    fields = np.column_stack([np.zeros(len(design)), *design.fields.values()])
+    _, first = np.unique(fields[order], axis=0, return_index=True)
+    return sorted(order[first].tolist())
+
+
+@contextlib.contextmanager
+def _naming(row: int) -> Iterator[None]:
+    """Add the index of a sample to the message of a ValueError."""
     try:
-        require_fine_elements(*arguments, interphase=simulator.interphase)
+        yield
     except ValueError as error:
-        raise ValueError(f"sample {sample.index} of the design: {error}") from None
+        raise ValueError(f"sample {row} of the design: {error}") from None

@@ -27,6 +27,7 @@ from fe_data.schema import (
     output_names,
     outputs_among,
     required_outputs,
+    strength_outputs,
 )
 from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
 from safe_files.text import Short
@@ -37,8 +38,9 @@ TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 # Beginning of the name of such a column
 _OF_MATERIAL = re.compile(r"interface\.|.+\.(elasticity|parameters|damage)\.")
-# A "failed" sample has no outputs. An "unfitted" sample has no outputs of the fitted power law.
+# A "failed" sample has no outputs. An "unfitted" sample lacks the power law or strengths.
 STATUSES = ("ok", "retried", "unfitted", "failed")
+LACKED = f"{' and '.join(fitted_outputs())}, or a strength"  # by unfitted samples, for messages
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +57,8 @@ class Table(Short):
         failed: (m,) index of each sample without outputs.
         output_names: Names of the outputs in the file; the outputs of the paper are always there.
         unfitted: (k,) index of each sample without b_eff and c_eff, because its curve has too few
-            plastic increments for a fit. Its other outputs are only in the file.
+            plastic increments for a fit, or without a strength, because its path ended before a
+            peak. Its other outputs are only in the file.
         fields: Names of columns with numbers of a material, such as `matrix.elasticity.E_GPa`,
             that differ between the samples.
         field_values: (n, n_fields) these numbers, in the order of `fields`.
@@ -202,7 +205,7 @@ def load_table(path: Path) -> Table:
 
     Returns:
         The complete samples, in the order of the file. If rows are left out because they lack b_eff
-        and c_eff, a `UserWarning` has their number.
+        and c_eff, or a strength, a `UserWarning` has their number.
 
     Examples:
         >>> from fe_data import load_table
@@ -239,6 +242,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     names = required_outputs()
     fields: tuple[str, ...] = ()
     first_line: dict[int, int] = {}
+    may_lack = {"failed": output_names(), "unfitted": (*fitted_outputs(), *strength_outputs())}
     for number, (line, row) in enumerate(rows):
         parse = partial(problems.parse, line, row)
         names = outputs_among(row)
@@ -251,9 +255,10 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         group = parse(parse_integer, "group", index)
         inputs = [parse(parse_input, name) for name in INPUT_NAMES]
         values = [parse(parse_float, name) for name in fields]
-        empty = {"failed": names, "unfitted": fitted_outputs()}.get(status, ())
-        nothing = partial(_nothing, status)
-        outputs = [parse(nothing if name in empty else parse_float, name) for name in names]
+        output = partial(_output, status, may_lack.get(status, ()))
+        outputs = [parse(output, name) for name in names]
+        if status == "unfitted" and None not in outputs:
+            problems.add(line, f"status = {status!r}, but no output is missing")
         if status in lacking:
             lacking[status].append(index)
         elif not problems.count:
@@ -261,8 +266,8 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     problems.raise_if_any()
     if unfitted := lacking["unfitted"]:
         some = ", ".join(map(str, unfitted[:10])) + (", ..." if len(unfitted) > 10 else "")
-        what = f"{len(unfitted)} of the rows lack {' and '.join(fitted_outputs())}"
-        warnings.warn(f"{problems.path}: {what} and are left out: index {some}", stacklevel=3)
+        what = f"{len(unfitted)} of the rows lack {LACKED}"
+        warnings.warn(f"{problems.path}: {what}, and are left out: index {some}", stacklevel=3)
     return Table(
         index=np.array([sample.index for sample in samples], np.int64),
         seed=np.array([sample.seed for sample in samples], np.int64),
@@ -354,9 +359,8 @@ def require_samples(table: Table) -> None:
     if len(table):
         return
     if unfitted := len(table.unfitted):
-        lacking = " and ".join(fitted_outputs())
         raise ValueError(
-            f"no row of the dataset has all outputs: {unfitted} of {table.n_rows} lack {lacking} "
+            f"no row of the dataset has all outputs: {unfitted} of {table.n_rows} lack {LACKED} "
             "(status unfitted)"
         )
     raise ValueError("the dataset has no sample with outputs")
@@ -368,9 +372,13 @@ def _status(name: str, text: str) -> str:
     return text
 
 
-def _nothing(status: str, name: str, text: str) -> None:
-    if text:
+def _output(status: str, may_lack: Sequence[str], name: str, text: str) -> float | None:
+    """Parse an output, which is None if a sample of this status lacks it."""
+    if not text and name in may_lack:
+        return None
+    if status == "failed":
         raise ValueError(f"{name} = {text!r:.60} must be empty where status is {status!r}")
+    return parse_float(name, text)
 
 
 def parse_input(name: str, text: str) -> float:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 2
 UNEXPECTED = "unexpected "  # prefix of the reason if an error is not a SimulationError
 DIED = "the worker process died"  # reason if the sample killed its worker
+UNREACHED = "unreached"  # information of a record: why strengths were not reached
 # An RVE of a tenth of a second, which any working machine can simulate
 _KNOWN_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 _KNOWN_SETTINGS = Settings(n_fibres=1, resolution=2.0, increments=10)
@@ -37,7 +38,7 @@ Simulator = Callable[..., "RVEResult"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt to simulate a sample; `error` is empty if it succeeded."""
+    """An attempt to simulate a sample; `error` is empty if it has all outputs."""
 
     seed: int
     error: str = ""
@@ -68,24 +69,31 @@ class Job:
                 phases = simulator.phases.with_fields(task.sample.fields)
                 simulator = dataclasses.replace(simulator, phases=phases)
             result: RVEResult | None = None
+            seed = task.sample.seed
             started = time.perf_counter()
-            while result is None and len(attempts) < attempts_at(task.sample):
-                seed = attempt_seed(task.sample, len(attempts))
-                result, error = self._attempt(simulator, task.sample, seed)
-                attempts.append(Attempt(seed, error))
+            for attempt in range(len(attempts), attempts_at(task.sample)):
+                latest_seed = attempt_seed(task.sample, attempt)
+                latest, error = self._attempt(simulator, task.sample, latest_seed)
+                attempts.append(Attempt(latest_seed, error))
+                # The first RVE that lacks a strength is kept, unless the second one is complete.
+                if latest is not None and (result is None or not error):
+                    result, seed = latest, latest_seed
+                if not error:
+                    break
             seconds = time.perf_counter() - started
-        return encode_result(self, task.sample, attempts, result, seconds)
+        return encode_result(self, task.sample, seed, attempts, result, seconds)
 
     def _attempt(
         self, simulator: Simulator, sample: Sample, seed: int
     ) -> "tuple[RVEResult | None, str]":
+        """Simulate a sample: its result, and why there is none or why it lacks strengths."""
         try:
             loading = () if sample.loading is None else (sample.loading,)
             microstructure = seed if sample.microstructure is None else sample.microstructure
             with memory_errors():
                 result = simulator(sample.inputs, microstructure, self.settings, *loading)
             _require_finite(result, with_outputs=not loading)
-            return result, ""
+            return result, _one_line(str(result.info.get(UNREACHED, "")))
         except (OSError, MemoryError, ImportError):  # caused by the machine, not by the sample
             raise
         except SimulationError as error:
@@ -95,7 +103,7 @@ class Job:
             where = f"{place.name}, line {place.lineno}"
             text = f"{UNEXPECTED}{type(error).__name__} in {where}: {error}"
         self.require_working()
-        return None, " ".join(text.split())[:500]
+        return None, _one_line(text)
 
     def require_working(self, _: object = None) -> None:
         """Raise an OSError if this machine cannot even simulate a known RVE."""
@@ -181,15 +189,28 @@ class MaterialSimulator:
     def _with_strengths(
         self, result: "RVEResult", fibres: Microstructure, settings: Settings
     ) -> "RVEResult":
-        """Add the strengths of a microstructure, and what then has broken, to the outputs."""
+        """Add strengths, what then has broken, and why others were not reached, to a result."""
         from fe_data.composite.strengths import strength_of
 
         further = {}
+        reasons = []
         for name in self.strengths:
-            strength = strength_of(self.phases, fibres, name, settings)
+            try:
+                strength = strength_of(self.phases, fibres, name, settings)
+            except SimulationError as error:
+                reasons.append(f"{name}: {error}")
+                continue
             further[f"{name}_MPa"] = strength.strength_MPa
             further |= {f"{name}_{field}": getattr(strength, field) for field, *_ in OF_STRENGTH}
-        return dataclasses.replace(result, effective=result.effective | further)
+        info = dict(result.info)
+        if reasons:
+            info[UNREACHED] = "; ".join(reasons)
+        return dataclasses.replace(result, effective=result.effective | further, info=info)
+
+
+def _one_line(text: str) -> str:
+    """Shorten a text to the length of a reason in a record."""
+    return " ".join(text.split())[:500]
 
 
 def unusable(reason: str) -> OSError:
@@ -208,14 +229,19 @@ def attempt_seed(sample: Sample, attempt: int) -> int:
 
 
 def encode_result(
-    job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
+    job: Job,
+    sample: Sample,
+    seed: int,
+    attempts: list[Attempt],
+    result: "RVEResult | None",
+    seconds: float,
 ) -> tuple[int, bytes]:
     """Return index and record of a sample; `result` is None if every attempt failed."""
     header = {
         "config": job.config,
         "index": sample.index,
         "group": sample.group,
-        "seed": attempts[0].seed if result is None else attempts[-1].seed,
+        "seed": seed,
         "status": _status(sample, attempts, result),
         "inputs": vars(sample.inputs),
         "outputs": None,
@@ -244,7 +270,7 @@ def _status(sample: Sample, attempts: list[Attempt], result: "RVEResult | None")
     """Return the status of a sample, one of `table.STATUSES`."""
     if result is None:
         return "failed"
-    if sample.loading is None and not _is_fitted(result):
+    if sample.loading is None and (not _is_fitted(result) or UNREACHED in result.info):
         return "unfitted"
     return "ok" if len(attempts) == 1 else "retried"
 

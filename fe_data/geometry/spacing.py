@@ -80,7 +80,9 @@ def largest_volume_fraction(n_fibres: int, min_spacing: float | None) -> float:
     """
     if min_spacing is None:
         return _liquid(n_fibres) / _LEAST_SPACING**2
-    return _densest(n_fibres) / min_spacing**2
+    # Only one fibre reaches the largest radius.
+    thickest = n_fibres * math.pi * BOUNDS["radii"][1] ** 2
+    return min(_densest(n_fibres) / min_spacing**2, thickest)
 
 
 def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> None:
@@ -93,7 +95,8 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> Non
             else f"{n_fibres} fibres at least {min_spacing:g} diameters apart"
         )
         raise ValueError(
-            f"vf = {vf!r} is out of range: {fibres} are limited to vf <= {limit:.4f}"
+            f"vf = {vf!r} is out of range: {fibres} are limited to vf <= "
+            f"{math.floor(1e4 * limit) / 1e4:.4f}"
             f"{in_percent(vf, 1.0, 'vf is a fraction')}{advice_of_spacing(vf, n_fibres)}"
         )
 
@@ -102,6 +105,7 @@ def advice_of_spacing(vf: float, n_fibres: int) -> str:
     """Return advice for a message: the largest spacing at which a volume fraction fits, if any."""
     # vf = packing / spacing², rounded down to three decimals
     spacing = math.floor(1e3 * math.sqrt(_densest(n_fibres) / vf)) / 1e3
-    if spacing < BOUNDS["min_spacing"][0]:
+    least = BOUNDS["min_spacing"][0]
+    if spacing < least or vf > largest_volume_fraction(n_fibres, least):
         return ""
     return f"; for this one give a min_spacing (option --min-spacing) of at most {spacing:g}"

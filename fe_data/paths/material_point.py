@@ -242,7 +242,7 @@ class MaterialPoint(Short):
         require_kind("phases", self.phases, Phases, NoneType)
         if self.phases is not None:
             require_no_phases(settings)
-            if self.phases.can_break:
+            if self.phases.can_break(self.microstructure or self.inputs.vf):
                 raise ValueError(
                     "phases have an interface or damage: a MaterialPoint does not break, so give "
                     "it phases.unbreakable()"

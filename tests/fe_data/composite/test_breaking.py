@@ -87,6 +87,28 @@ def test_what_breaks_meets_voids_interphases_laws_and_cooling(breaking, rve, law
     assert strength.damaged_fraction + strength.damaged_area > 0.0
 
 
+SOLID = Material(RESIN, "j2", LAWS["j2"])
+SOFT = {"interphase": Material(RESIN, "j2", LAWS["j2"], DAMAGE)}
+ABSENT = {  # what could break, and an RVE without it
+    "damage of an interphase": (Phases(SOLID, GLASS, others=SOFT), RVES["fibres"]),
+    "an interface": (Phases(SOLID, GLASS, interface=INTERFACE), Microstructure(TWO, 0.2, "void")),
+}
+
+
+@pytest.mark.parametrize("absent", ABSENT)
+def test_what_is_not_in_the_rve_does_not_break(absent):
+    phases, rve = ABSENT[absent]
+    assert not phases.can_break(rve)
+    choices = {"increments": 2, "resolution": 2.0, "silent": True}
+    strain = Loading((0.01, None, None))
+    with_it = solve_composite(phases, rve, strain, **choices)
+    without = solve_composite(phases.unbreakable(), rve, strain, **choices)
+    assert with_it.strength is None
+    assert with_it.history.keys() == without.history.keys()
+    for name, values in without.history.items():
+        assert np.array_equal(with_it.history[name], values), name
+
+
 @pytest.mark.parametrize(
     ("breaking", "damaged"),
     [("interface", "damaged_fraction"), ("damage", "damaged_area"), ("both", "damaged_fraction")],

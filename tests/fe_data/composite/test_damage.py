@@ -1,5 +1,6 @@
 """Damage of a phase: the crack band, its tangent, and RVEs whose matrix breaks."""
 
+import contextlib
 import copy
 import dataclasses
 import json
@@ -16,9 +17,11 @@ from fe_data import (
     MeshError,
     Microstructure,
     Phases,
+    Settings,
     TransverselyIsotropic,
     VolumeFraction,
     YieldStress,
+    design_from_file,
     law,
     load_curves,
     load_phases,
@@ -32,6 +35,8 @@ from fe_data.composite.material_points import MaterialPoints, uniaxial_stress
 from fe_data.composite.model import FEModel
 from fe_data.composite.softening import DamagedResponse
 from fe_data.composite.stepping import IncrementalModel, softening_phases
+from fe_data.dataset.requirements import require_elements_for_damage
+from fe_data.dataset.worker import MaterialSimulator
 from fe_data.geometry.domain import create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
@@ -263,7 +268,7 @@ def test_a_file_has_damage(tmp_path):
     path.write_text(MATRIX_FILE)
     phases = load_phases(path)
     assert phases.matrix.damage == Damage(0.05, 20.0, 14.0)
-    assert phases.can_break
+    assert phases.can_break(0.3)
     tougher = phases.with_fields({"matrix.damage.fracture_energy_J_m2": 40.0})
     assert tougher.matrix.damage.fracture_energy_J_m2 == 40.0
     assert tougher.sha256 != phases.sha256
@@ -355,8 +360,6 @@ OF_DESIGN = f"generate --inputs {{}}/design.csv --material {{}}/resin.yaml {SMAL
 def test_each_command_refuses_it_before_a_simulation(
     tmp_path, capsys, monkeypatch, words, content, what
 ):
-    """Of a design, the sample with the smallest energy is checked."""
-
     def simulated(*_, **__):
         raise AssertionError("the simulation began")
 
@@ -370,6 +373,32 @@ def test_each_command_refuses_it_before_a_simulation(
     assert main([*words, "--out", str(out)]) == 2
     assert what in capsys.readouterr().err
     assert not any(out.glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "tough", "brittle"),
+    [
+        ("matrix.damage.fracture_energy_J_m2", "20", "0.5"),
+        ("matrix.damage.fibre_diameter_um", "14", "280"),
+        ("matrix.elasticity.E_GPa", "3.5", "0.3"),
+        ("matrix.parameters.yield_stress.yield_stress_MPa", "60", "300"),
+        ("matrix.damage.onset,matrix.parameters.yield_stress.b_MPa", "0.05,400", "0.5,400"),
+    ],
+)
+def test_of_a_design_the_most_brittle_sample_is_checked(tmp_path, columns, tough, brittle):
+    """Whatever makes it brittle: energy, size, modulus, stress at the onset."""
+    (tmp_path / "resin.yaml").write_text(MATRIX_FILE)
+    path = tmp_path / "design.csv"
+    phases = load_phases(tmp_path / "resin.yaml")
+    choices = phases, 0.0, False, ("transverse_tension",)
+    settings = Settings(n_fibres=1, resolution=3.0)
+    for samples in ([tough, tough, tough], [tough, tough, brittle]):
+        rows = zip((0.3, 0.3, 0.4), samples, strict=True)
+        path.write_text("\n".join([f"vf,{columns}", *(f"{vf},{row}" for vf, row in rows)]))
+        design = design_from_file(path, phases=phases)
+        refused = pytest.raises(ValueError, match="sample 2 of the design: matrix: fracture_energy")
+        with refused if brittle in samples else contextlib.nullcontext():
+            require_elements_for_damage(design, settings, MaterialSimulator(*choices))
 
 
 def test_without_a_fibre_there_is_no_length():

@@ -183,6 +183,7 @@ REFUSED = [
     ("rve --vf 0.3 --material paper --E-f 400", "--E-f cannot be combined with --material"),
     ("rve --vf 0.3 --material paper --nu-f 0.3", "nu_f = 0.3 cannot be combined with a mat"),
     ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
+    ("rve --vf 0.7543 --n-fibres 1 --min-spacing 1 --material paper", "limited to vf <= 0.7542"),
     ("rve --vf 30 --material paper", "vf is a fraction: 30 % is 0.3"),
     ("rve --vf 0.3 --material brass", "name = 'brass' is no known material: allowed are boron"),
     ("rve --vf 0.3 --material .", "fe_data: . is a folder: a regular file is needed"),
@@ -220,8 +221,15 @@ REFUSED = [
     ("rve --strength transverse_tension --vf 0.3 --E-f 70 --b-m 1 --c-m 1", "--material"),
     (f"{BROKEN} --vf 0.3 --loading 0.01,free,free", "cannot be combined"),
     (f"{DEBONDING} --vf 0.3 --drop 2", "drop = 2.0 is out of range: allowed is [0.01, 1]"),
-    ("rve --material glass_epoxy --vf 0.3 --drop 0.2", "--drop needs a --material that can break"),
-    (f"{PLAIN} --drop 7", "--drop needs a --material that can break"),
+    ("rve --material glass_epoxy --vf 0.3 --drop 0.2", "--drop needs an RVE that can break"),
+    ("rve --material {}/ring.yaml --vf 0.3 --drop 0.2", "--drop needs an RVE that can break"),
+    (
+        "rve --material {}/ring.yaml --vf 0.3 --strength transverse_tension",
+        "no damage in its phases (matrix, fibres)",
+    ),
+    ("strengths --material {}/ring.yaml --vf 0.3", "no damage in its phases (matrix, fibres)"),
+    (f"{BROKEN} --microstructure {{}}/voids.csv", "no damage in its phases (matrix)"),
+    (f"{PLAIN} --drop 7", "--drop needs an RVE that can break"),
     (f"{BROKEN} --vf 0.3 --strain 0.1", "--strain cannot be combined with --strength"),
     (f"{BROKEN} --vf 0.3 --increments 9", "--increments cannot be combined with --strength"),
     (f"{BROKEN} --vf 0", "vf > 0"),
@@ -251,6 +259,12 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_
     content["phases"]["fibres"]["elasticity"]["E_GPa"] = 74000
     content["phases"]["matrix"]["parameters"]["tension"] = 0.04
     (tmp_path / "odd.yaml").write_text(json.dumps(content))  # which is YAML
+    ring = yaml_of("glass_epoxy")
+    ring["phases"]["interphase"] = copy.deepcopy(ring["phases"]["matrix"])
+    damage = {"onset": 0.02, "fracture_energy_J_m2": 20.0, "fibre_diameter_um": 14.0}
+    ring["phases"]["interphase"]["damage"] = damage
+    (tmp_path / "ring.yaml").write_text(json.dumps(ring))
+    (tmp_path / "voids.csv").write_text("x,y,radius,phase\n0.5,0.5,0.2,void\n")
     (tmp_path / "fibres.csv").write_text("x,y,radius,E_GPa\n0.5,0.5,0.2,80\n")
     (tmp_path / "kinds.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
     (tmp_path / "table.csv").write_text("vf,E_f_GPa\n0.3,300\n")

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fe_data import (
@@ -22,6 +23,8 @@ from fe_data.__main__ import main
 from fe_data.cli.sampling import report
 from fe_data.composite.interface import Strength
 from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
+from fe_data.dataset.design import retry_seed
+from fe_data.errors import SimulationError
 from fe_data.schema import OF_STRENGTH
 
 
@@ -115,6 +118,51 @@ def test_a_dataset_has_strengths(tmp_path):
     assert table.to_pandas()["transverse_tension_dissipated_J_m2"][0] == expected.dissipated_J_m2
     with pytest.raises(ValueError, match="another configuration"):
         generate(design, settings, tmp_path, **choices)
+
+
+BROKEN = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.02, 0.0)
+NO_PEAK = SimulationError("no peak")
+# Strength of the first and of the second microstructure, the status, and whose outputs remain
+ENDS_BEFORE_A_PEAK = {
+    "both": ([NO_PEAK, NO_PEAK], "unfitted", 0),
+    "the first": ([NO_PEAK, BROKEN], "retried", 1),
+}
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("case", ENDS_BEFORE_A_PEAK)
+def test_a_sample_without_a_strength_keeps_its_other_outputs(tmp_path, monkeypatch, case):
+    ends, status, number = ENDS_BEFORE_A_PEAK[case]
+    shears = iter(ends)
+
+    def strength_of(_phases, _fibres, name, _settings):
+        strength = next(shears) if name == "transverse_shear" else BROKEN
+        if isinstance(strength, Exception):
+            raise strength
+        return strength
+
+    monkeypatch.setattr("fe_data.composite.strengths.strength_of", strength_of)
+    design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
+    settings = Settings(n_fibres=1, resolution=2.0, increments=4, strain=0.03)
+    choices = {"phases": named_phases("glass_epoxy_debonding"), "silent": True}
+    names = ["transverse_shear", "transverse_tension"]
+    summary = generate(design, settings, tmp_path, strengths=names, **choices)
+    assert summary.counts[status] == 1
+    assert verify(tmp_path)[0] == []
+    sample = pd.read_csv(tmp_path / "dataset.csv").loc[0]
+    first = design.sample(0).seed
+    assert sample["seed"] == (first, retry_seed(first))[number]
+    assert sample["transverse_tension_MPa"] == BROKEN.strength_MPa
+    assert sample[["E_eff_GPa", "E_T_GPa"]].gt(0).all()
+    shear = [name for name in sample.index if name.startswith("transverse_shear")]
+    assert len(shear) == 1 + len(OF_STRENGTH)
+    assert sample[shear].isna().all() == (status == "unfitted")
+    reasons = pd.read_csv(tmp_path / "failures.csv")["reason"]
+    assert reasons[0] == f"transverse_shear: {NO_PEAK}"
+    assert summary.warnings[0].endswith(reasons[0]) == (status == "unfitted")
+    if status == "unfitted":
+        with pytest.warns(UserWarning, match="or a strength, and are left out: index 0"):
+            assert load_table(tmp_path).unfitted.tolist() == [0]
 
 
 def test_strengths_of_a_dataset_need_an_interface(tmp_path):

@@ -96,7 +96,7 @@ def test_an_rve_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_pa
     assert frame.loc[3, ["b_eff_MPa", "c_eff"]].isna().all()
     for name in ("E_eff_GPa", "nu_eff", "p_sigma"):
         assert frame.loc[3, name] == expected[name]
-    with pytest.warns(UserWarning, match="1 of the rows lack b_eff_MPa and c_eff .* index 3"):
+    with pytest.warns(UserWarning, match="1 of the rows lack b_eff_MPa and c_eff, .* index 3"):
         assert load_table(tmp_path).unfitted.tolist() == [3]
     assert verify(tmp_path) == ([], summary.counts)
     assert make(tmp_path).simulated == 0

@@ -51,6 +51,7 @@ BAD_TABLES = [
     (f"{HEAD}\n{GOOD}", "columns b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma are missing"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},good", "line 2: status = 'good' is unknown"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},failed", "line 2: b_eff_MPa = '420' must be empty"),
+    (f"{FULL},status\n{GOOD},{OUTPUTS},unfitted", "line 2: status = 'unfitted', but no output"),
     (f"index,{FULL},status\n{TWICE}{TWICE}", "line 3: index = 3 is in line 2 already"),
 ]
 

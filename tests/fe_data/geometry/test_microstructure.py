@@ -130,10 +130,13 @@ def test_an_infeasible_request_is_refused_with_the_limit():
     assert random_microstructure(0.98 * limit, 1, min_spacing=1.3).volume_fraction > 0.41
 
 
-@pytest.mark.parametrize("n", [1, 5, 13, 30])
-def test_everything_below_the_limit_is_found(n):
-    vf = 0.999 * largest_volume_fraction(n, 1.14)
-    assert random_microstructure(vf, 5, n_fibres=n).volume_fraction == pytest.approx(vf)
+@pytest.mark.parametrize(
+    ("n", "spacing"), [(1, 1.14), (5, 1.14), (13, 1.14), (30, 1.14), (1, 1.0), (1, 1.02), (2, 1.0)]
+)
+def test_everything_below_the_limit_is_found(n, spacing):
+    vf = 0.999 * largest_volume_fraction(n, spacing)
+    micro = random_microstructure(vf, 5, n_fibres=n, min_spacing=spacing)
+    assert micro.volume_fraction == pytest.approx(vf)
 
 
 def jams(vf, seed):
