@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
 from bnn._settings import Settings
@@ -15,16 +15,15 @@ from bnn._validation import (
     Floats,
     check_kind,
     check_option,
-    check_outputs_vary,
     own_copy,
 )
-from bnn.ensembles.ensemble import PretrainedEnsemble, noise_of_training
+from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
+from bnn.ensembles.training_data import TrainingData
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import Scaling
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -162,41 +161,21 @@ def train_anchored(
         Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
-    if noise is None or isinstance(noise, str):
-        check_outputs_vary(y)
-    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
-    X, y, data_noise = counted_rows(X, y, data_noise)
-    return _train_anchored(
-        pretrained,
-        X,
-        y,
-        np.zeros(y.shape[1], dtype=bool),
-        noise=noise,
-        data_noise=data_noise,
-        n_members=n_members,
-        training=training,
-        anchoring=anchoring,
-        device=device,
-        random_state=random_state,
-    )
+    data = TrainingData.checked(X, y, noise, noise_std, sample_weight)
+    return _train_anchored(pretrained, data, n_members, training, anchoring, device, random_state)
 
 
 def _train_anchored(
     pretrained: Pretrained,
-    X: Array,
-    y: Array,
-    fixed: NDArray[np.bool_],
-    *,
-    noise: Noise | str | None,
-    data_noise: DataNoise | None,
+    data: TrainingData,
     n_members: int | None,
     training: TrainingSettings,
     anchoring: Anchoring,
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_anchored`, with NaN in y and fixed outputs (n_out,) left out of the loss."""
-    check_data(pretrained, X, y)
+    """Train as `train_anchored` on checked data."""
+    check_data(pretrained, data.X, data.y)
     check_kind("training", training, TrainingSettings)
     check_kind("anchoring", anchoring, Anchoring)
     check_enough(anchoring, len(pretrained.weights))
@@ -205,15 +184,15 @@ def _train_anchored(
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
     first = _initial_weights(anchoring.initial_weights, pretrained, centres, n, seeds)
-    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
+    noise, covariances = data.noise_of_training()
     task = Task(
         architecture=pretrained.architecture,
-        X=X,
-        y=np.where(fixed, np.nan, y),
+        X=data.X,
+        y=data.targets,
         input_scaler=pretrained.input_scaler,
         output_scaler=pretrained.output_scaler,
-        noise_covariance=noise_covariance,
-        covariances=None if data_noise is None else covariances,
+        noise_covariance=noise,
+        covariances=None if data.data_noise is None else covariances,
         resampling=anchoring.resampling,
         seeds=seeds,
     )
@@ -345,20 +324,14 @@ class AnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         check_enough(self.group("anchoring"), self._most_members)
 
-    def _trained(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior, data_noise)
+    def _trained(self, data: TrainingData, keep_prior: bool) -> Members:
+        pretrained, data = self._prepared(data, keep_prior)
         return _train_anchored(
             pretrained,
-            X,
-            y,
-            self._fixed(y, keep_prior),
-            noise=noise,
-            data_noise=data_noise,
-            n_members=self.n_members,
-            training=self.group("training"),
-            anchoring=self.group("anchoring"),
-            device=self.device,
-            random_state=self.random_state,
+            data,
+            self.n_members,
+            self.group("training"),
+            self.group("anchoring"),
+            self.device,
+            self.random_state,
         )

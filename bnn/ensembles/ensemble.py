@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -26,16 +26,14 @@ from bnn._validation import (
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
+from bnn.ensembles.training_data import TrainingData
 from bnn.gp.evidence.model import estimated_model, likely_noise
 from bnn.gp.summary import noise_rows, prior_rows
-from bnn.noise import Covariance, Noise, checked_noise
+from bnn.noise import Covariance
 from bnn.noise.models import (
     DataNoise,
-    covariances_of_data,
-    is_whole,
     noise_of_new,
     rounding_of,
-    warn_of_excess,
 )
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
@@ -122,8 +120,11 @@ class EnsembleRegressor(PredictiveRegressor):
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
-        members = self._trained(X, y, keep_prior, data_noise)
         constants = self._constants(y, keep_prior)
+        noise = self.noise_ if keep_prior else self.noise
+        # Networks need not learn outputs that are predicted as constants.
+        data = TrainingData(X, y, noise, data_noise, fixed=~np.isnan(constants))
+        members = self._trained(data, keep_prior)
         if not np.isnan(constants).all():
             members = members.clipped(constants)
         self.members_ = members
@@ -135,15 +136,9 @@ class EnsembleRegressor(PredictiveRegressor):
     def _check_missing(self, keep_prior: bool) -> None:
         """Accept missing outputs, because the loss leaves them out."""
 
-    def _fixed(self, y: Array, keep_prior: bool) -> NDArray[np.bool_]:
-        """Return which outputs are predicted as constants, so that networks need not learn them."""
-        return ~np.isnan(self._constants(y, keep_prior))
-
     @abstractmethod
-    def _trained(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> Members:
-        """Return members trained on X (N, n_in) and y (N, n_out), with known noise if any."""
+    def _trained(self, data: TrainingData, keep_prior: bool) -> Members:
+        """Return members trained on data."""
 
     def sample(self, X: ArrayLike) -> Array:
         """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), without noise."""
@@ -357,16 +352,13 @@ class PretrainedEnsemble(EnsembleRegressor):
             ranges["outputs"] = _range(values)
         return ranges
 
-    def _prepared(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> tuple[Pretrained, Noise | Covariance]:
-        """Return the pre-trained networks and the noise: estimated for the data, or kept."""
+    def _prepared(self, data: TrainingData, keep_prior: bool) -> tuple[Pretrained, TrainingData]:
+        """Return the pre-trained networks, and the data with noise, both estimated or kept."""
         if keep_prior:
-            return self._kept_networks(), self.noise_
-        noise = likely_noise(self.noise, X, y, data_noise)
-        if not is_whole(data_noise, noise, y.shape[1]):
-            checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training
-        return self._pretrained_for(X, y, noise, data_noise), noise
+            return self._kept_networks(), data
+        data = replace(data, noise=likely_noise(data.noise, data.X, data.y, data.data_noise))
+        data.member_noise()  # checks the noise before the pre-training
+        return self._pretrained_for(data), data
 
     def _kept_networks(self) -> Pretrained:
         """Return the networks of the last fit; replace a prior that a file could not store."""
@@ -377,9 +369,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             pretrained = self.pretrained_ = replace(pretrained, prior=own_copy(self.prior))
         return pretrained
 
-    def _pretrained_for(
-        self, X: Array, y: Array, noise: Noise, data_noise: DataNoise | None, prior: Any = None
-    ) -> Pretrained:
+    def _pretrained_for(self, data: TrainingData, prior: Any = None) -> Pretrained:
         """Return the pre-trained networks, after pre-training if they are missing or outdated.
 
         The argument `prior` replaces a hyperparameter `prior` of None. It must be estimated from
@@ -387,8 +377,12 @@ class PretrainedEnsemble(EnsembleRegressor):
         """
         made_with = self.pretrained_with_
         pretrained = self.pretrained_
-        data = (X, y, noise) if data_noise is None else (X, y, noise, data_noise)
-        if pretrained and made_with and not self._stale(pretrained, made_with, X, y, data):
+        X = data.X
+        y = data.y
+        of_prior: tuple[Any, ...] = (X, y, data.noise)
+        if data.data_noise is not None:
+            of_prior += (data.data_noise,)
+        if pretrained and made_with and not self._stale(pretrained, made_with, X, y, of_prior):
             return pretrained
         points = None if made_with is None else made_with["X"]
         ranges = {} if points is not None else self._ranges(X, y)
@@ -396,9 +390,9 @@ class PretrainedEnsemble(EnsembleRegressor):
         if self.prior is not None:
             prior = self.prior
         elif prior is None:
-            prior = estimated_model(X, y, noise, data_noise, constant_deviation=WIDE).prior
+            prior = estimated_model(*of_prior, constant_deviation=WIDE).prior
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
-        estimated_from = data if self.prior is None else None
+        estimated_from = of_prior if self.prior is None else None
         self.pretrained_with_ = {"X": points, "ranges": ranges, "data": estimated_from}
         self.pretrained_with_ |= self._shaping()
         assert self.pretrained_ is not None
@@ -458,26 +452,3 @@ def _range(values: Array) -> Array:
     """Return the low and high bound of each column of values (N, n), (n, 2)."""
     scaler = BoundsScaler.fit(values)
     return np.stack([scaler.low, scaler.high], axis=1)
-
-
-def noise_of_training(
-    noise: Noise | str | None, X: Array, y: Array, data_noise: DataNoise | None
-) -> tuple[Covariance, Array]:
-    """Return the noise of ensemble members, and its covariances at the data.
-
-    Args:
-        noise: Given noise, its kind, or None.
-        X: (N, n_in).
-        y: (N, n_out).
-        data_noise: What is known of the noise of each datum, which the covariances include.
-
-    Returns:
-        Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
-    """
-    model = likely_noise(noise, X, y, data_noise)
-    sizes = X.shape[1], y.shape[1]
-    whole = is_whole(data_noise, model, y.shape[1])
-    member_noise = np.zeros(sizes[1:] * 2) if whole else checked_noise(model, *sizes)
-    covariances = covariances_of_data(member_noise, X, data_noise)
-    warn_of_excess(covariances, y, stacklevel=7)
-    return member_noise, covariances

@@ -22,19 +22,18 @@ from bnn._validation import (
     check_device,
     check_flags,
     check_kind,
-    check_outputs_vary,
     check_positive,
 )
 from bnn.ensembles.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.ensembles.ensemble import WIDE, PretrainedEnsemble, noise_of_training
+from bnn.ensembles.ensemble import WIDE, PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
+from bnn.ensembles.training_data import TrainingData
 from bnn.gp.evidence.model import estimated_model
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
 from bnn.noise.covariances import apart
-from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
@@ -169,55 +168,35 @@ def train_function_anchored(
         Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
-    if noise is None or isinstance(noise, str):
-        check_outputs_vary(y)
-    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
-    X, y, data_noise = counted_rows(X, y, data_noise)
-    return _train_function_anchored(
-        pretrained,
-        X,
-        y,
-        np.zeros(y.shape[1], dtype=bool),
-        noise=noise,
-        data_noise=data_noise,
-        n_members=n_members,
-        anchoring=anchoring,
-        device=device,
-        random_state=random_state,
-    )
+    data = TrainingData.checked(X, y, noise, noise_std, sample_weight)
+    return _train_function_anchored(pretrained, data, n_members, anchoring, device, random_state)
 
 
 def _train_function_anchored(
     pretrained: Pretrained,
-    X: Array,
-    y: Array,
-    fixed: NDArray[np.bool_],
-    *,
-    noise: Noise | str | None,
-    data_noise: DataNoise | None,
+    data: TrainingData,
     n_members: int | None,
     anchoring: FunctionAnchoring,
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_function_anchored`, ignoring NaN in y and the fixed outputs, (n_out,)."""
-    check_data(pretrained, X, y)
+    """Train as `train_function_anchored` on checked data."""
+    check_data(pretrained, data.X, data.y)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
-    if fixed.any():
-        y = np.where(fixed, np.nan, y)
+    noise, covariances = data.noise_of_training()
+    X = data.X
+    y = data.targets
+    if data.fixed.any():
         # With noise as wide as this, the nugget of fixed outputs has its largest value.
         wide = np.diag(np.square(pretrained.output_scaler.half_range))
-        covariances = apart(covariances, np.isnan(y) & fixed, wide)
+        covariances = apart(covariances, data.fixed & np.isnan(y), wide)
     seeds = seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(
-            chosen, X, y, noise_covariance, covariances, anchoring, device, seeds
-        )
+        return _anchor_to_components(chosen, X, y, noise, covariances, anchoring, device, seeds)
     return _anchor_to_process(
-        pretrained, X, y, noise_covariance, covariances, n_members, anchoring, device, seeds
+        pretrained, X, y, noise, covariances, n_members, anchoring, device, seeds
     )
 
 
@@ -460,31 +439,26 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         nugget: float | None = self.group("anchoring").nugget
         return nugget
 
-    def _prepared(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> tuple[Pretrained, Noise | Covariance]:
-        """Return pre-trained networks and noise; find prior and noise together if both are None."""
+    def _prepared(self, data: TrainingData, keep_prior: bool) -> tuple[Pretrained, TrainingData]:
+        """Return networks and data; find prior and noise together if both are None."""
         if keep_prior or self.prior is not None or self.noise is not None:
-            return super()._prepared(X, y, keep_prior, data_noise)
-        alone = data_noise is not None and data_noise.std is not None
-        kind = None if alone else "gaussian"
-        prior, noise, _ = estimated_model(X, y, kind, data_noise, constant_deviation=WIDE)
+            return super()._prepared(data, keep_prior)
+        std = None if data.data_noise is None else data.data_noise.std
+        kind = "gaussian" if std is None else None
+        prior, noise, _ = estimated_model(
+            data.X, data.y, kind, data.data_noise, constant_deviation=WIDE
+        )
         assert not isinstance(noise, StudentNoise)
-        return self._pretrained_for(X, y, noise, data_noise, prior), noise
+        data = replace(data, noise=noise)
+        return self._pretrained_for(data, prior), data
 
-    def _trained(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior, data_noise)
+    def _trained(self, data: TrainingData, keep_prior: bool) -> Members:
+        pretrained, data = self._prepared(data, keep_prior)
         return _train_function_anchored(
             pretrained,
-            X,
-            y,
-            self._fixed(y, keep_prior),
-            noise=noise,
-            data_noise=data_noise,
-            n_members=self.n_members,
-            anchoring=self.group("anchoring"),
-            device=self.device,
-            random_state=self.random_state,
+            data,
+            self.n_members,
+            self.group("anchoring"),
+            self.device,
+            self.random_state,
         )

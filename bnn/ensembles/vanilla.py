@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bnn._seeding import RandomState, seed_sequence
 from bnn._settings import Settings
@@ -17,14 +16,13 @@ from bnn._validation import (
     check_count,
     check_kind,
     check_option,
-    check_outputs_vary,
     filled,
 )
-from bnn.ensembles.ensemble import EnsembleRegressor, noise_of_training
+from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.ensembles.members import Members, Task, random_starts, train_to_data
+from bnn.ensembles.training_data import TrainingData
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.models import DataNoise, counted_rows
 from bnn.scaling import Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -94,33 +92,15 @@ def train_vanilla(
     """
     X, y = as_data(X, y)
     check_kind("scaling", scaling, Scaling)
-    if noise is None or isinstance(noise, str) or isinstance(scaling.outputs, str):
-        check_outputs_vary(y)
-    data_noise = DataNoise.checked(noise_std, sample_weight, y.shape)
-    X, y, data_noise = counted_rows(X, y, data_noise)
+    scales = isinstance(scaling.outputs, str)
+    data = TrainingData.checked(X, y, noise, noise_std, sample_weight, scales_outputs=scales)
     return _train_vanilla(
-        X,
-        y,
-        np.zeros(y.shape[1], dtype=bool),
-        noise=noise,
-        data_noise=data_noise,
-        n_members=n_members,
-        resampling=resampling,
-        network=network,
-        training=training,
-        scaling=scaling,
-        device=device,
-        random_state=random_state,
+        data, n_members, resampling, network, training, scaling, device, random_state
     )
 
 
 def _train_vanilla(
-    X: Array,
-    y: Array,
-    fixed: NDArray[np.bool_],
-    *,
-    noise: Noise | str | None,
-    data_noise: DataNoise | None,
+    data: TrainingData,
     n_members: int,
     resampling: str,
     network: Architecture,
@@ -129,21 +109,22 @@ def _train_vanilla(
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_vanilla`, with NaN in y and fixed outputs (n_out,) left out of the loss."""
+    """Train as `train_vanilla` on checked data."""
     check_count("n_members", n_members, 2, MOST_NETWORKS)
     check_option("resampling", resampling, RESAMPLINGS)
     check_kind("network", network, Architecture)
     check_kind("training", training, TrainingSettings)
+    X = data.X
+    y = filled(data.y)
     mlp = network.mlp(X.shape[1], y.shape[1])
     seeds = seed_sequence(random_state)
     scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])
-    output_scaler = scaler_of("scaling.outputs", scaling.outputs, filled(y), y.shape[1])
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
     warn_far("scaling.inputs", scaler, X)
-    warn_far("scaling.outputs", output_scaler, filled(y))
-    noise_covariance, covariances = noise_of_training(noise, X, y, data_noise)
-    of_rows = None if data_noise is None else covariances
-    learnt = np.where(fixed, np.nan, y)
-    task = Task(mlp, X, learnt, scaler, output_scaler, noise_covariance, resampling, seeds, of_rows)
+    warn_far("scaling.outputs", output_scaler, y)
+    noise, covariances = data.noise_of_training()
+    of_rows = None if data.data_noise is None else covariances
+    task = Task(mlp, X, data.targets, scaler, output_scaler, noise, resampling, seeds, of_rows)
     start = random_starts(mlp, n_members, seeds, network.init)
     return train_to_data(task, start, training, device)
 
@@ -195,20 +176,14 @@ class VanillaEnsemble(EnsembleRegressor):
         "scaling": SCALING,
     }
 
-    def _trained(
-        self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None
-    ) -> Members:
+    def _trained(self, data: TrainingData, keep_prior: bool) -> Members:  # noqa: ARG002
         return _train_vanilla(
-            X,
-            y,
-            self._fixed(y, keep_prior),
-            noise=self.noise_ if keep_prior else self.noise,
-            data_noise=data_noise,
-            n_members=self.n_members,
-            resampling=self.resampling,
-            network=self.group("network"),
-            training=self.group("training"),
-            scaling=self.group("scaling"),
-            device=self.device,
-            random_state=self.random_state,
+            data,
+            self.n_members,
+            self.resampling,
+            self.group("network"),
+            self.group("training"),
+            self.group("scaling"),
+            self.device,
+            self.random_state,
         )

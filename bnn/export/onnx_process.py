@@ -175,6 +175,10 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         others = (variance * kernel.away(data)).T
         k_xx = np.square(away) @ variance[:, None] + kernel.offset
         total = away @ others + kernel.offset
+        if np.min(kernel.reach) < np.inf:
+            past = x - np.asarray(kernel.origin) - away
+            total = total + past @ (variance * kernel.past(data)).T
+            k_xx = k_xx + np.square(past) @ variance[:, None]
         if np.any(kernel.bends):
             bends = np.asarray(kernel.bends) * np.ones(data.shape[1])
             of_x = kernel.bent(away)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled, write_code
 from bnn.paths import StrainPathEnsemble
 from bnn.paths.basis import ELASTIC, IMAGES, MaterialPointBasis, stiffness_basis
-from bnn.paths.material_points import column, moduli
+from bnn.paths.phases import column, moduli
 
 BEGINNING = rb"/\* Stress of an RVE along any strain path"
 

@@ -50,22 +50,26 @@ static void coordinates(int warps, const double *x, double *z, double *slopes)
     }
 }
 
-/* z_c less the origin of the linear functions, which are constant beyond their reach. */
+/* z_c less the origin of the linear functions, clipped to their reach. */
 static double from_origin(const double *linear, int c, const double *z)
 {
     double reach = linear[1 + 2 * N_IN + c], away = z[c] - linear[1 + N_IN + c];
     return away < -reach ? -reach : away > reach ? reach : away;
 }
 
-/* Function i of the linear basis except the constant, times a standard deviation: z_c less the origin,
-   or, if SIDES is 3, h^2 / 2 e for its part h beyond the upper or the lower end e. Also its
-   derivative by z_c. */
+/* Function i of the linear basis except the constant, times a standard deviation: z_c less the origin;
+   if SIDES is at least 3, h^2 / 2 e for its part h beyond the upper or the lower end e; if SIDES is 4,
+   what lies beyond the reach. Also its derivative by z_c. */
 static double linear_function(const double *linear, int i, const double *z, double *by_z)
 {
     int c = i % N_IN, side = i / N_IN;
     double away = from_origin(linear, c, z), end = linear[1 + 4 * N_IN + c];
-    double deviation = linear[side == 0 ? 1 + c : 1 + 3 * N_IN + c];
+    double deviation = linear[side % 3 == 0 ? 1 + c : 1 + 3 * N_IN + c];
     int inside = fabs(z[c] - linear[1 + N_IN + c]) <= linear[1 + 2 * N_IN + c];
+    if (side == 3) {
+        *by_z = inside ? 0.0 : deviation;
+        return deviation * (z[c] - linear[1 + N_IN + c] - away);
+    }
     if (side > 0) {
         int beyond = side == 1 ? away > end : away < -end;
         away = beyond ? away + (side == 1 ? -end : end) : 0.0;

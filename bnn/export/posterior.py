@@ -65,8 +65,12 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
     terms = max(1, *(len(row.stationary) for row in rows))
     noise = np.einsum("...jj->...j", first.noise) * np.ones((N, n_out))
     S = len(processes)
-    # Functions of each input in the linear basis: a straight one, and one beyond either end.
-    sides = 3 if any(any(row.linear[1 + 3 * n_in : 1 + 4 * n_in]) for row in rows) else 1
+    # Functions of each input in the linear basis: a straight one, one beyond either end, and one
+    # beyond the reach.
+    columns = np.array([row.linear for row in rows]).T
+    slopes, reach, bends = (columns[1 + i * n_in : 1 + (i + 1) * n_in] for i in (0, 2, 3))
+    limited = np.any(slopes[np.isfinite(reach)])
+    sides = 4 if limited else 3 if bends.any() else 1
 
     def doubles(inputs: int, outputs: int) -> int:
         of_process = (1 + terms) * (N + 1 + sides * n_in) + 4 * n_in

@@ -235,13 +235,16 @@ class Linear(Kernel):
     curvature on either side. The parts beyond the ends are h₊ = max(x_i - o_i - e_i, 0) and
     h₋ = max(o_i - x_i - e_i, 0). This adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
 
+    From the distance `reach` on these functions are constant, and others begin, whose slopes are
+    independent of them and have the same variance. So does what data say of the slope end there.
+
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.
             0 removes the slope, None is open.
         offset: Variance of the value at the origin. None is open.
         origin: o, one number, or one per input that the kernel uses.
-        reach: Distance |x_i - o_i| beyond which the functions are constant: one number, or one per
-            input that the kernel uses.
+        reach: Distance |x_i - o_i| beyond which the slope is an independent one: one number, or one
+            per input that the kernel uses.
         bends: b, the variance of the change of slope from |x_i - o_i| = e to 2 e: one number, or
             one per input that the kernel uses. 0 leaves the functions straight.
         ends: e, the distance |x_i - o_i| beyond which the functions bend: one number, or one per
@@ -300,6 +303,9 @@ class Linear(Kernel):
         values = np.full((len(A), len(B)), float(self.offset))
         if slopes.any():
             values += slopes @ of_b.T
+        past_a, past_b = self.past(A), self.past(B)
+        if past_a.any() and past_b.any():
+            values += (past_a * variance) @ past_b.T
         if not bends.any():
             return values
         # Σ_i b_i (g₊ g₊' + g₋ g₋')
@@ -312,6 +318,12 @@ class Linear(Kernel):
         """Return x - o, clipped to the interval from -reach to reach, for X (..., n_in)."""
         reach = np.asarray(self.reach, dtype=float)
         return np.asarray(np.clip(X - np.asarray(self.origin, dtype=float), -reach, reach))
+
+    def past(self, X: Array) -> Array:
+        """Return what x - o has beyond the reach, for X (..., n_in)."""
+        if np.min(self.reach) == np.inf:
+            return np.zeros_like(X)
+        return np.asarray(X - np.asarray(self.origin, dtype=float) - self.away(X))
 
     def overhangs(self, away: Array) -> tuple[Array, Array]:
         """Return h₊ and -h₋, what `away` = x - o (..., n_in) has beyond the ends on each side."""
@@ -326,9 +338,15 @@ class Linear(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x), (n,), at the points X (n, n_in)."""
+        values = self.diag_within_reach(X)
+        past = self.past(np.asarray(X))
+        return values + np.sum(self.variance * past**2, axis=1) if past.any() else values
+
+    def diag_within_reach(self, X: Array) -> Array:
+        """Return k(x, x), (n,), of the functions that are constant beyond the reach, at X."""
         self.check_set()
         X = seen_points("X", X)
-        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²)
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²), with x within the reach
         away = self.away(X)
         variance = of_each_input("variance", self.variance, X.shape[1])
         values = np.sum(variance * away**2, axis=1) + self.offset
@@ -348,16 +366,23 @@ class Linear(Kernel):
                 values = values + np.sum(g * self.bends * g_b, axis=-1)
                 # ∂g/∂x = h / e
                 slope = slope + h / np.asarray(self.ends) * self.bends * g_b
-        # The functions are constant beyond their reach.
+        # Beyond the reach another slope counts.
+        beyond = np.asarray(self.variance) * self.past(b)
+        values = values + np.sum(self.past(a) * beyond, axis=-1)
         inside = np.abs(a - np.asarray(self.origin)) <= np.asarray(self.reach)
-        return values, slope * inside * np.ones(np.broadcast_shapes(a.shape, b.shape))
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        return values, np.where(inside, slope, beyond) * np.ones(shape)
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
         """Return ∂k/∂θ, (n, n), of k(X, X) for one parameter, see `Kernel.parameter_gradient`."""
         if name == "offset":
             return np.ones((len(X), len(X)))
-        away = self.away(X) if entry is None else self.away(X)[:, [entry]]
-        return np.asarray(away @ away.T)
+        values = np.zeros((len(X), len(X)))
+        for away in (self.away(X), self.past(X)):
+            if away.any():
+                of_entry = away if entry is None else away[:, [entry]]
+                values += of_entry @ of_entry.T
+        return values
 
 
 @dataclass(repr=False)

@@ -2,7 +2,7 @@
 
 from bnn.paths.basis import MaterialPointBasis
 from bnn.paths.ensemble import StrainPathEnsemble
-from bnn.paths.material_points import PhaseProperties, mean_field_stress
+from bnn.paths.phases import PhaseProperties
 from bnn.paths.scatter import PathScatter, fit_scatter
 
 __all__ = [
@@ -11,5 +11,4 @@ __all__ = [
     "PhaseProperties",
     "StrainPathEnsemble",
     "fit_scatter",
-    "mean_field_stress",
 ]

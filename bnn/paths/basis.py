@@ -47,7 +47,7 @@ from scipy.linalg import eigh
 
 from bnn._seeding import generator
 from bnn._validation import Array, as_finite, check_count, check_positive
-from bnn.paths.material_points import (
+from bnn.paths.phases import (
     ENGINEERING,
     INPUTS,
     PHASES,
@@ -278,7 +278,7 @@ class MaterialPointBasis(Short):
             ValueError: If shapes do not match, a number is not finite, an input is out of its
                 range, or a strain is above 0.5.
         """
-        X, strain = checked_paths(X, strain, names=self.inputs)
+        X, strain = checked_paths(X, strain, self.inputs)
         A = self.concentrations(X)
         points = self.points(X, A)
         engineering = strain * ENGINEERING

@@ -46,8 +46,8 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.paths.basis import Concentration, MaterialPointBasis
-from bnn.paths.material_points import checked_inputs, column
 from bnn.paths.path_groups import CHUNK, PathGroup, PathsLike, chunks, grouped, in_order, like
+from bnn.paths.phases import checked_inputs, column
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import as_stored

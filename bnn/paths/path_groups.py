@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, as_finite
-from bnn.paths.material_points import checked_inputs, checked_paths
+from bnn.paths.phases import checked_inputs, checked_paths
 
 CHUNK = 50  # paths whose features are in memory at a time
 
@@ -34,7 +34,7 @@ def grouped(X: ArrayLike, strain: PathsLike, names: tuple[str, ...]) -> list[Pat
     for length in dict.fromkeys(lengths.tolist()):
         rows = np.flatnonzero(lengths == length).tolist()
         strains = np.stack([paths[row] for row in rows])
-        groups.append(PathGroup(rows, *checked_paths(inputs[rows], strains, rows, names)))
+        groups.append(PathGroup(rows, *checked_paths(inputs[rows], strains, names, rows)))
     return groups
 
 

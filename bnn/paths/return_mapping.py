@@ -1,4 +1,4 @@
-"""J2 plasticity along strain paths: the return mapping of many points at once, and its adjoint.
+"""J2 plasticity along strain paths: the return mapping of many points at once.
 
 The implicit Euler step of small-strain J2 plasticity in plane strain, with the yield stress
 a + b p^c (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
@@ -8,15 +8,10 @@ stress s_tr = 2μ (e - ε_p,n), its von Mises stress q and the direction d = s_t
     s = s_tr - 3μ Δp d,       ε_p = ε_p,n + 3/2 Δp d,       p = p_n + Δp.
 
 Deviators have the components xx, yy, xy, and zz = -xx - yy: q² = 3 (s_xx² + s_yy² + s_xx s_yy +
-s_xy²). Gradients come from the implicit function theorem: the solution of the first equation has
-the derivatives
-
-    ∂Δp/∂q = 1 / (3μ + h'),      ∂Δp/∂p_n = -h' / (3μ + h'),       h' = b c p^(c-1).
-
-The adjoint visits the steps of a path in reverse order.
+s_xy²).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -48,81 +43,12 @@ class History(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Intermediate results of a step that the adjoint needs."""
+    """Intermediate results of a step, from which its gradients follow."""
 
     direction: Tensor  # (points, 3) d
     q: Tensor  # (points,) von Mises stress of the trial stress
     increment: Tensor  # (points,) Δp
     compliance: Tensor  # (points,) ∂Δp/∂q = 1 / (3μ + h'), zero if the point does not yield
-
-
-def deviatoric_stress(deviators: Tensor, matrix: Matrix) -> Tensor:
-    """Compute the deviatoric stress of points along strain paths that start at rest.
-
-    Args:
-        deviators: (steps, points, 3) components xx, yy, xy of the deviatoric strain tensor [-].
-        matrix: Material constants at the points.
-
-    Returns:
-        Stress (steps, points, 3), xx, yy, xy [MPa]. It has gradients only with respect to
-        `deviators`.
-
-    Beyond a shear strain of a / (2√3 μ) a point without hardening carries a / √3:
-
-    >>> import torch
-    >>> shear = torch.tensor([[[0.0, 0.0, 0.01]], [[0.0, 0.0, 0.5]]], dtype=torch.float64)
-    >>> perfectly_plastic = Matrix(100.0, 3.0**0.5, 0.0, 1.0)
-    >>> deviatoric_stress(shear, perfectly_plastic)[:, 0, 2].round(decimals=12)
-    tensor([1., 1.], dtype=torch.float64)
-    """
-    points = deviators.shape[1]
-    constants = [torch.as_tensor(values, dtype=torch.float64).expand(points) for values in matrix]
-    stress: Tensor = _ReturnMapping.apply(deviators, *constants)  # type: ignore[no-untyped-call]
-    return stress
-
-
-class _ReturnMapping(torch.autograd.Function):
-    """The return mapping over all steps of the paths, and its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, deviators: Tensor, *constants: Tensor) -> Tensor:
-        """Return the stress, (steps, points, 3)."""
-        matrix = Matrix(*constants)
-        history = History.at_rest(deviators.shape[1])
-        stress = torch.empty_like(deviators)
-        steps = []
-        for t in range(len(deviators)):
-            stress[t], history, step = advance(deviators[t], history, matrix)
-            steps.append(step)
-        ctx.steps = steps
-        ctx.shear_modulus = constants[0]
-        return stress
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradient with respect to the deviators, (steps, points, 3)."""
-        mu = ctx.shear_modulus
-        of_stress = gradients[0]
-        of_deviators = torch.empty_like(of_stress)
-        of_plastic_strain = torch.zeros_like(of_stress[0])
-        of_p = torch.zeros_like(mu)
-        for t in reversed(range(len(of_stress))):
-            d, q, increment, compliance = ctx.steps[t]
-            # s = s_tr - 3μ Δp d,   ε_p = ε_p,n + 3/2 Δp d
-            of_flow = 1.5 * of_plastic_strain - 3.0 * mu[:, None] * of_stress[t]
-            along = (of_flow * d).sum(1)
-            of_increment = along + of_p
-            # d = s_tr / q,   and Δp depends on q
-            of_q = of_increment * compliance - increment * along / q
-            of_trial = of_stress[t] + (increment / q)[:, None] * of_flow
-            of_trial = of_trial + of_q[:, None] * _mises_gradient(d)
-            # p = p_n + Δp with ∂Δp/∂p_n = -h' / (3μ + h') = 3μ compliance - 1 if a point yields
-            slope = torch.where(compliance > 0.0, 3.0 * mu * compliance - 1.0, 0.0)
-            of_p = of_p + of_increment * slope
-            # s_tr = 2μ (e - ε_p,n)
-            of_deviators[t] = 2.0 * mu[:, None] * of_trial
-            of_plastic_strain = of_plastic_strain - of_deviators[t]
-        return of_deviators, None, None, None, None
 
 
 def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, History, _Step]:
@@ -135,7 +61,7 @@ def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, His
 
     Returns:
         The deviatoric stress (points, 3) [MPa] and the history at the end of the step, and the
-        intermediate results for the adjoint.
+        intermediate results for gradients.
     """
     mu, a, b, c = (torch.as_tensor(values, dtype=torch.float64) for values in matrix)
     trial = 2.0 * mu[..., None] * (deviator - old.plastic_strain)
@@ -159,12 +85,6 @@ def mises(deviator: Tensor) -> Tensor:
     # q² = 3/2 s : s with s_zz = -s_xx - s_yy
     squares = 3.0 * (xx * xx + yy * yy + xx * yy + xy * xy)
     return squares.rsqrt().reciprocal()  # the last bit of torch.sqrt depends on the processor
-
-
-def _mises_gradient(d: Tensor) -> Tensor:
-    """Return ∂q/∂s for xx, yy, xy, (points, 3), from the direction d = s / q."""
-    xx, yy, xy = d.unbind(-1)
-    return torch.stack([3.0 * xx + 1.5 * yy, 3.0 * yy + 1.5 * xx, 3.0 * xy], dim=-1)
 
 
 def _hardened(excess: Tensor, old: Tensor, stiff: Tensor, b: Tensor, c: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bnn._validation import Array, as_finite, check_positive
 from bnn.paths.basis import MaterialPointBasis
-from bnn.paths.material_points import (
+from bnn.paths.phases import (
     INPUTS,
     checked_inputs,
     checked_names,
@@ -143,7 +143,7 @@ def fit_scatter(
         >>> bool(abs(scatter.std(X, np.zeros((6, 5)), np.ones((6, 5))) - 2.0).max() < 1.0)
         True
     """
-    X, strain = checked_paths(X, strain, names=basis.inputs)
+    X, strain = checked_paths(X, strain, basis.inputs)
     stress = as_finite("stress", stress)
     if stress.ndim != 4 or stress.shape[1] < 2 or stress[:, 0].shape != strain.shape:
         wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
-from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
-from bnn.paths.material_points import PHASES
+from bnn.paths import StrainPathEnsemble, fit_scatter
+from bnn.paths.phases import PHASES
 from fe_data import Paths
 from studies.path_surrogates.data import concentration, default_basis
 from studies.path_surrogates.material_points import PointEnsemble
 from studies.path_surrogates.recurrent import RecurrentEnsemble
+from studies.path_surrogates.rve_stress import consistent, rve_stress
 
 
 class Predicted(NamedTuple):
@@ -76,7 +78,10 @@ def fit_ours(training: Training) -> Predict:
 
 def mean_fields(X: np.ndarray, strain: np.ndarray) -> np.ndarray:
     """Return the stress of the mean-field model, (n, T, 3) [MPa], which is our prior mean."""
-    return mean_field_stress(concentration(X), X, strain, PHASES)
+    inputs = torch.as_tensor(X)
+    A = torch.as_tensor(concentration(X))[None]
+    points = consistent(A, torch.zeros(1, len(X), 2).double(), inputs[:, 0], 1)
+    return rve_stress(points, inputs, torch.as_tensor(strain), PHASES)[0].numpy()
 
 
 def fit_mean_fields(_: Training) -> Predict:

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnn.paths.material_points import Localisation, rve_stress
 from studies.path_surrogates.data import BOUNDS
 from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
+from studies.path_surrogates.rve_stress import Localisation, rve_stress
 from studies.path_surrogates.training import parted, train
 
 

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bnn.paths import PhaseProperties
-from bnn.paths.material_points import (
+from bnn.paths.phases import (
     INPUTS,
     PHASES,
-    Localisation,
     checked_bounds,
     checked_paths,
-    consistent,
-    rve_stress,
     scaled,
 )
+from studies.path_surrogates.rve_stress import Localisation, consistent, rve_stress
 
 ENTRIES = 10  # network outputs per point: nine for A_i and one for w_i
 SPREAD = 0.3  # factor from the outputs of the network to the entries of A
@@ -106,7 +104,7 @@ class PhysicallyRecurrentNetwork:
         sizes = [len(INPUTS) * self.hidden, self.hidden]
         sizes += [self.hidden * self.n_points * ENTRIES, self.n_points * ENTRIES]
         kernel, bias, last, biases = torch.split(weights, sizes, dim=1)
-        x = torch.as_tensor(scaled(X.numpy(), self.bounds), dtype=weights.dtype)
+        x = torch.as_tensor(scaled(X.numpy(), self.bounds, INPUTS), dtype=weights.dtype)
         members = len(weights)
         hidden = torch.tanh(x @ kernel.reshape(members, len(x[0]), -1) + bias[:, None])
         out = hidden @ last.reshape(members, self.hidden, -1) + biases[:, None]
@@ -129,7 +127,7 @@ class PhysicallyRecurrentNetwork:
             ValueError: If shapes do not match, a number is not finite, an input is out of its
                 range, or a strain is above 0.5.
         """
-        X, strain = checked_paths(X, strain)
+        X, strain = checked_paths(X, strain, INPUTS)
         weights = np.asarray(weights, dtype=float)
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:
             raise ValueError(f"weights have shape {weights.shape}: must be (K, {self.n_weights})")

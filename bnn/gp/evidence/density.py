@@ -334,8 +334,12 @@ class FamilyDensity:
         if self.parts:
             kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
             of_family = kernel(self.u, places)
-            cross = of_family if self.covariance is None else of_family + cross
-            variances = kernel.diag(places) + (0.0 if self.covariance is None else variances)
+            if self.covariance is None:
+                cross = of_family
+                variances = _variances_within_reach(kernel, places)
+            else:
+                cross = of_family + cross
+                variances = kernel.diag(places) + variances
         # m(x) + k(x, X) α and k(x, x) - |L⁻¹ k(X, x)|²
         mean = mean + cross.T @ solved.alpha
         whitened = solve_triangular(solved.root, cross, lower=True, check_finite=False)
@@ -417,3 +421,14 @@ class FamilyDensity:
         solved = dpotrs(root, y, lower=True)[0]
         # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const, of a copy as in `log_diagonal`
         return float(-0.5 * y @ solved - np.log(root.diagonal().copy()).sum()), solved
+
+
+def _variances_within_reach(kernel: sk.Kernel, places: Array) -> Array:
+    """Return k(x, x) of the kernel of a family, (m,), without slopes beyond the reach of its trend.
+
+    Data say nothing of those slopes. Their variances differ between draws by more than all others,
+    where a warp puts places far beyond the reach.
+    """
+    if isinstance(kernel, Warped):
+        return _variances_within_reach(kernel.kernel, kernel.coordinates(places))
+    return np.asarray(kernel.k1.diag(places) + kernel.k2.diag_within_reach(places))

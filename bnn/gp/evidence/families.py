@@ -6,8 +6,8 @@ is a sum of stationary parts and a linear trend,
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
 of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Beyond
-the data the functions bend by an unknown amount, and `prescribed.BEYOND` ranges farther they
-become constant, see `bnn.Linear`. A prescribed covariance replaces the trend and the constant o. It
+the data the functions bend by an unknown amount, and `prescribed.BEYOND` ranges farther their slope
+is another one, see `bnn.Linear`. A prescribed covariance replaces the trend and the constant o. It
 is that of a mean, or of a kernel whose open parameters are part of η.
 """
 

@@ -33,7 +33,7 @@ from bnn.regressor import PredictiveRegressor
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
 COEFFICIENT_DEVIATION = 10.0  # prior, of a coefficient, for x and y of unit standard deviation
-BEYOND = 10.0  # distance beyond the data, in their ranges, at which functions become constant
+BEYOND = 10.0  # distance beyond the data, in their ranges, at which the slope of a trend changes
 
 
 class Hyperprior(NamedTuple):

@@ -141,7 +141,7 @@ def fit_prior(
 
     The constant c_j and the coefficients θ_j have Gaussian priors and are integrated out, so that
     they are part of the kernel. Unless `coefficient_variance` is given, the slope changes by an
-    unknown amount at the edges of the data, and ten ranges farther the trend becomes constant. With
+    unknown amount at the edges of the data, and ten ranges farther it is another slope. With
     a low-fidelity model m the term ρ_j m_j(x) is added, and its factor ρ_j ~ N(1, 1) is integrated
     out too.
 

@@ -97,16 +97,19 @@ def test_kernels_mix_with_those_of_scikit_learn():
     assert regressor.kernel_.k2 == ours
 
 
-def test_linear_functions_are_constant_beyond_their_reach():
-    """Those of points at the edge, and those without an end within it."""
-    ending = Linear((0.5, 2.0), 0.1, (1.0, -1.0), (0.5, 3.0))
-    free = Linear((0.5, 2.0), 0.1, (1.0, -1.0))
+def test_linear_functions_have_another_slope_beyond_their_reach():
+    """Those of points at the edge, those without an end within it, and independent ones beyond."""
+    k0 = np.array([0.5, 2.0])
+    ending = Linear(tuple(k0), 0.1, (1.0, -1.0), (0.5, 3.0))
+    free = Linear(tuple(k0), 0.1, (1.0, -1.0))
     inside = np.array([[1.4, 1.0], [0.6, -3.9]])
     np.testing.assert_array_equal(ending(inside), free(inside))
-    far = np.array([[1e9, 1.0], [0.6, -1e9]])
+    far = np.array([[1e3, 1.0], [0.6, -1e3]])
     edge = np.array([[1.5, 1.0], [0.6, -4.0]])
     np.testing.assert_allclose(ending(far, inside), free(edge, inside), rtol=1e-14)
-    np.testing.assert_allclose(ending.diag(far), free.diag(edge), rtol=1e-14)
+    past = far - edge
+    np.testing.assert_allclose(ending(far), free(edge) + (past * k0) @ past.T, rtol=1e-14)
+    np.testing.assert_allclose(ending.diag(far), np.diag(ending(far)), rtol=1e-14)
 
 
 def test_functions_bend_beyond_the_ends_independently_on_either_side():

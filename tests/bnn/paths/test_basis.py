@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bnn.paths import MaterialPointBasis, PhaseProperties, mean_field_stress
+from bnn.paths import MaterialPointBasis
 from fe_data import random_path, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
@@ -17,12 +17,6 @@ BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=6)
 def cells(n, seed=0):
     rng = np.random.default_rng(seed)
     return rng.uniform(*BOUNDS, (n, 4)), np.array([random_path(rng) for _ in range(n)])
-
-
-def test_the_base_is_the_stress_of_mean_fields():
-    X, strain = cells(3)
-    expected = mean_field_stress(MEAN_FIELDS(X), X, strain, PhaseProperties())
-    np.testing.assert_allclose(BANK.features(X, strain).mean_fields, expected, atol=1e-8)
 
 
 def test_a_point_without_fluctuation_has_the_deviatoric_stress_of_the_matrix():

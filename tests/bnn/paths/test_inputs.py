@@ -8,7 +8,7 @@ import pytest
 import bnn
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble, fit_scatter
 from bnn.paths.ensemble import _design
-from bnn.paths.material_points import INPUTS
+from bnn.paths.phases import INPUTS
 from tests.bnn.paths.test_basis import BOUNDS, MEAN_FIELDS, cells
 
 COEFFICIENTS = np.tile([8.0, 3.0, 0.0, 0.3], (3, 1))

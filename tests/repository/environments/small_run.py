@@ -126,7 +126,8 @@ def paths() -> str:
     """Stress of material points along a strain path, and a gradient by their strain."""
     import torch
 
-    from bnn.paths.return_mapping import Matrix, deviatoric_stress
+    from bnn.paths.return_mapping import Matrix
+    from studies.path_surrogates.rve_stress import deviatoric_stress
 
     random = np.random.default_rng(0).normal(size=(10, 20, 3))
     strain = torch.from_numpy(0.01 * random).requires_grad_()

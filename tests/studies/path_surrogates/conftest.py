@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from bnn.paths import PhaseProperties, mean_field_stress
 from fe_data import Paths
-from studies.path_surrogates.data import BOUNDS, REFERENCES, Sets, concentration
+from studies.path_surrogates.data import BOUNDS, REFERENCES, Sets
+from studies.path_surrogates.estimators import mean_fields
 
 
 def made(rng, n, microstructures):
@@ -11,7 +11,7 @@ def made(rng, n, microstructures):
     low, high = BOUNDS
     X = low + (0.2 + 0.6 * rng.random((n, 4))) * (high - low)
     strain = np.cumsum(rng.normal(0.0, 0.002, (n, 20, 3)), axis=1)
-    mean = 1.1 * mean_field_stress(concentration(X), X, strain, PhaseProperties())
+    mean = 1.1 * mean_fields(X, strain)
     return Paths(X, strain, mean[:, None] + rng.normal(0.0, 3.0, (n, microstructures, 20, 3)))
 
 

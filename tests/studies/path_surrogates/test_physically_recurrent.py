@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from bnn.paths.material_points import rve_stress
 from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
-from tests.bnn.paths.test_material_points import BOUNDS, rves_on_paths
+from studies.path_surrogates.rve_stress import rve_stress
+from tests.bnn.paths.test_phases import BOUNDS, rves_on_paths
 
 NETWORK = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
 

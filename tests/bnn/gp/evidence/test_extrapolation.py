@@ -14,6 +14,9 @@ STRAIGHT = {
     "slightly curved": lambda t: t + 0.05 * t**2,
     "slowly growing": lambda t: np.exp(0.1 * t),
 }
+# The same at 30 ranges, beyond the reach of a trend; larger tables have none.
+FARTHER = {"linear", "falling", "slightly curved"}
+LARGEST = 300  # rows
 # At 3 ranges at most 4 standard deviations off
 CURVED = {
     "quadratic": lambda t: t**2,
@@ -55,7 +58,8 @@ def _check(name, tables):
     at, most = ((3.0, 5.0, 10.0), 3.0) if name in STRAIGHT else ((3.0,), 4.0)
     function = (STRAIGHT | CURVED)[name]
     for (rows, inputs), noise in tables:
-        errors = misses(function, rows, inputs, noise, at)
+        beyond = (30.0,) if name in FARTHER and rows <= LARGEST else ()
+        errors = misses(function, rows, inputs, noise, at + beyond)
         assert np.all(errors < most), (name, rows, inputs, noise, errors)
 
 
@@ -86,8 +90,8 @@ def test_the_trend_of_fit_prior_bends_beyond_the_data(mean):
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_far_away_everything_stays_finite_and_constant():
-    """Mean and standard deviation, BEYOND ranges from skewed data of a product, and farther."""
+def test_far_away_the_mean_is_constant_and_the_band_grows_with_the_distance():
+    """BEYOND ranges from skewed data of a product, and farther."""
     rng = np.random.default_rng(0)
     X = np.exp(rng.standard_normal((60, 4)))
     y = np.prod(X[:, :2], axis=1) + X[:, 2]
@@ -96,4 +100,4 @@ def test_far_away_everything_stays_finite_and_constant():
     mean, std = model.predict([1e3 * edge, 1e6 * edge], return_std=True)
     assert np.all(np.abs(mean) < 100.0 * y.std() * prescribed.BEYOND)
     np.testing.assert_allclose(mean[0], mean[1], rtol=1e-6)
-    np.testing.assert_allclose(std[0], std[1], rtol=1e-6)
+    np.testing.assert_allclose(1e3 * std[0], std[1], rtol=0.01)

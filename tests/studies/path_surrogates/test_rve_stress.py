@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from bnn.paths.return_mapping import Matrix, deviatoric_stress
+from bnn.paths.return_mapping import Matrix
 from fe_data.mechanics.elements import Elements
 from fe_data.mechanics.plasticity import HistoryVariables, j2_law, return_map
+from studies.path_surrogates.data import default_basis
+from studies.path_surrogates.estimators import mean_fields
+from studies.path_surrogates.rve_stress import deviatoric_stress
+from tests.bnn.paths.test_phases import rves_on_paths
 
 MU = 1e5 / 2.6
 LAWS = [(400.0, 0.4), (300.0, 0.2), (500.0, 1.0), (0.0, 0.5), (1e-3, 0.9), (1e5, 0.1)]
@@ -73,3 +77,9 @@ def test_a_point_at_rest_has_no_stress_and_a_gradient():
     assert (stress == 0.0).all()
     stress[-1, 0, 0].backward()
     assert rest.grad[-1, 0, 0] == pytest.approx(2.0 * MU)
+
+
+def test_one_point_in_each_phase_has_the_mean_field_stress_of_the_basis():
+    X, strain = rves_on_paths(3)
+    expected = mean_fields(X, strain)
+    np.testing.assert_allclose(default_basis().features(X, strain).mean_fields, expected, atol=1e-8)

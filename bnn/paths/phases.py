@@ -1,16 +1,6 @@
-"""Material points in place of an RVE: macroscopic strain → points of matrix and fibres → stress.
+"""Material constants of an RVE, and checks of its inputs and strain paths.
 
-An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks.
-(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023.) A strain path E(t) of the RVE gives point
-i the strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
-
-    S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
-
-The points of the matrix carry the history, so that unloading and loops need no other memory. The
-transpose makes the work of the RVE equal to the work of its points (Hill–Mandel). So the tangent is
-symmetric and no cycle gains energy. The weights of the points in the fibres sum to the volume
-fraction. A and w are given, for example by a mean-field model or a network. Strains [-] and
-stresses [MPa] are tensors xx, yy, xy under plane strain.
+Strains [-] and stresses [MPa] are tensors xx, yy, xy under plane strain.
 """
 
 from __future__ import annotations
@@ -21,12 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from bnn._validation import LARGEST, Array, as_finite, check_positive, is_row
-from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
 from safe_files.text import Short
 
@@ -99,53 +87,6 @@ class PhaseProperties(Short):
 PHASES = PhaseProperties()  # values of the paper
 
 
-class Localisation(NamedTuple):
-    """Points of K models for N RVEs; the last `n_fibre` of the P points are in fibres."""
-
-    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point relative to the RVE
-    weights: Tensor  # (K, N, P)
-    n_fibre: int
-
-
-def mean_field_stress(
-    concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: PhaseProperties
-) -> Array:
-    """Compute the stress of RVEs with one point in the matrix and one in the fibres.
-
-    Args:
-        concentration: (N, 2, 3, 3) strains of matrix and fibres relative to the strain of the RVE,
-            for example from `fe_data.strain_concentration`.
-        X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
-        strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
-        phases: Elasticity and initial yield stress.
-
-    Returns:
-        Mean stress (N, T, 3), xx, yy, xy [MPa].
-
-    Raises:
-        ValueError: If shapes do not match, a number is not finite, an input is out of its range, or
-            a strain is above 0.5.
-
-    Examples:
-        >>> import numpy as np
-        >>> from bnn.paths import PhaseProperties, mean_field_stress
-        >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points have the strain of the RVE
-        >>> pull = np.array([[[0.001, 0.0, 0.0]]])
-        >>> stress = mean_field_stress(alike, [[0.3, 400.0, 400.0, 0.4]], pull, PhaseProperties())
-        >>> print(stress.round(0))
-        [[[238.  88.   0.]]]
-    """
-    X, strain = checked_paths(X, strain)
-    A = as_finite("concentration", concentration)
-    if A.shape != (len(X), 2, 3, 3):
-        raise ValueError(f"concentration has shape {A.shape}: must be ({len(X)}, 2, 3, 3)")
-    vf = torch.as_tensor(X[:, 0])
-    points = consistent(torch.as_tensor(A)[None], torch.zeros(1, len(X), 2).double(), vf, 1)
-    with torch.no_grad():
-        stress = rve_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
-    return stress[0].numpy()
-
-
 def checked_names(names: object) -> tuple[str, ...]:
     """Check the names of the inputs of a basis.
 
@@ -201,7 +142,7 @@ def checked_bounds(bounds: ArrayLike, names: Sequence[str]) -> Array:
     return limits
 
 
-def scaled(X: Array, bounds: Array, names: Sequence[str] = INPUTS) -> Array:
+def scaled(X: Array, bounds: Array, names: Sequence[str]) -> Array:
     """Scale inputs from their bounds to [-1, 1].
 
     Args:
@@ -228,7 +169,7 @@ def scaled(X: Array, bounds: Array, names: Sequence[str] = INPUTS) -> Array:
     return np.where(fixed, 0.0, x)
 
 
-def checked_inputs(X: ArrayLike, names: Sequence[str] = INPUTS) -> Array:
+def checked_inputs(X: ArrayLike, names: Sequence[str]) -> Array:
     """Check inputs of RVEs.
 
     Args:
@@ -261,8 +202,8 @@ def _check_allowed(argument: str, inputs: Array, names: Sequence[str]) -> None:
 def checked_paths(
     X: ArrayLike,
     strain: ArrayLike,
+    names: Sequence[str],
     rows: Sequence[int] | None = None,
-    names: Sequence[str] = INPUTS,
 ) -> tuple[Array, Array]:
     """Check inputs and strain paths.
 
@@ -291,57 +232,6 @@ def checked_paths(
             "Divide by 100 if the strains are in percent"
         )
     return inputs, path
-
-
-def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:
-    """Return points whose weights sum to the volume fractions and whose mean strain is the RVE's.
-
-    Args:
-        A: (K, N, P, 3, 3) strains of the points relative to the strain of the RVE, up to a common
-            matrix, which is corrected.
-        logits: (K, N, P), logarithms of the points' shares of their phase, up to a constant.
-        vf: (N,) volume fraction of the fibres.
-        n_fibre: Number of points in the fibres, which come last.
-
-    Returns:
-        The points.
-    """
-    # w_i = v_r softmax(logits in phase r),   A_i ← A_i + I - Σ w A
-    in_matrix = torch.softmax(logits[..., :-n_fibre], dim=-1) * (1.0 - vf[:, None])
-    in_fibres = torch.softmax(logits[..., -n_fibre:], dim=-1) * vf[:, None]
-    weights = torch.cat([in_matrix, in_fibres], dim=-1)
-    mean = torch.einsum("knp,knpij->knij", weights, A)
-    A = A + (torch.eye(3, dtype=A.dtype) - mean)[:, :, None]
-    return Localisation(A, weights, n_fibre)
-
-
-def rve_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
-    """Return the stress (K, N, T, 3) [MPa] of RVEs with inputs X (N, 4) on paths (N, T, 3)."""
-    A, weights, n_fibre = points
-    members, rves, n_points = weights.shape
-    engineering = strain * torch.as_tensor(ENGINEERING, dtype=strain.dtype)
-    local = torch.einsum("knpij,ntj->tknpi", A, engineering)
-    dilatation = local[..., 0] + local[..., 1]
-    # Deviator of the strain tensor: e_xx = ε_xx - θ/3,   e_yy = ε_yy - θ/3,   e_xy = γ / 2
-    in_plane = torch.tensor([1.0, 1.0, 0.0], dtype=local.dtype)
-    deviator = local * torch.tensor([1.0, 1.0, 0.5], dtype=local.dtype)
-    deviator = deviator - dilatation[..., None] / 3.0 * in_plane
-    n_matrix = n_points - n_fibre
-    K_m, G_m = moduli(1e3 * phases.E_m_GPa, phases.nu_m)
-    K_f, G_f = moduli(1e3 * X[:, 1, None], phases.nu_f)
-    matrix = Matrix(
-        G_m,
-        phases.sigma_y0_MPa,
-        X[:, 2, None].expand(members, rves, n_matrix).reshape(-1),
-        X[:, 3, None].expand(members, rves, n_matrix).reshape(-1),
-    )
-    flat = deviator[..., :n_matrix, :].reshape(len(local), -1, 3)
-    in_matrix = deviatoric_stress(flat, matrix).reshape(*local.shape[:3], n_matrix, 3)
-    in_fibres = 2.0 * G_f[..., None] * deviator[..., n_matrix:, :]
-    pressure = torch.cat([K_m * dilatation[..., :n_matrix], K_f * dilatation[..., n_matrix:]], -1)
-    stress = torch.cat([in_matrix, in_fibres], dim=-2)
-    stress = stress + pressure[..., None] * in_plane
-    return torch.einsum("knp,knpij,tknpi->kntj", weights, A, stress)
 
 
 def moduli(E: Modulus, nu: float) -> tuple[Modulus, Modulus]:
