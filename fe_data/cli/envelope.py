@@ -132,7 +132,8 @@ def plot_envelope(
     deviations = [means["transverse_MPa_std"], means["shear_MPa_std"]]
     along = np.linalg.norm(np.array(deviations, dtype=float), axis=0)[:, None] * directions
     _fill_between(ax, stress - along, stress + along)
-    for reached, marker, label in ((True, "C0", "RVEs"), (False, "none", "RVEs without a peak")):
+    markers = (True, "C0", "RVEs"), (False, "none", "RVEs that ended before a peak")
+    for reached, marker, label in markers:
         points = [s for s in samples if s.is_reached == reached and np.isfinite(s.shear_MPa)]
         if points:
             x, y = np.array([(s.transverse_MPa, s.shear_MPa) for s in points]).T

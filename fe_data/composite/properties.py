@@ -132,7 +132,7 @@ def _material_rve(solution: CompositeSolution, settings: Settings) -> MaterialRV
         p_sigma=p_sigma if solution.stop is None else math.nan,
         counts={k: v for k, v in info if isinstance(v, int)},
         n_dofs=solution.model.block * solution.model.domain.n_nodes,
-        seconds={k[8:]: float(v) for k, v in info if k.startswith("seconds_")},
+        seconds={k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")},
         stop=solution.stop,
         cracks=_cracks(solution),
         further_info={"mesh_warning": solution.warning} if solution.warning else {},

@@ -18,9 +18,10 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.__main__ import main
+from fe_data.cli.envelope import plot_envelope
 from fe_data.cli.sampling import Sampling
 from fe_data.cli.strengths import write_strengths
-from fe_data.composite.strengths import sample_envelope, sample_strength
+from fe_data.composite.strengths import EnvelopePoint, sample_envelope, sample_strength
 from fe_data.geometry.microstructure import random_microstructure
 
 RESIN = Isotropic(3.5, 0.35, alpha_per_K=58e-6)
@@ -221,6 +222,20 @@ def test_the_command_writes_an_envelope(tmp_path, capsys):
     wrong = words.replace("--points 3", "--points 1")
     assert main(wrong.split()) == 2
     assert "points = 1 is out of range" in capsys.readouterr().err
+
+
+def test_an_envelope_shows_apart_which_rves_ended_before_a_peak():
+    points = [
+        EnvelopePoint(0.0, 0, 40.0, 0.0, True, ""),
+        EnvelopePoint(0.0, 1, 30.0, 0.0, False, "a snap"),
+        EnvelopePoint(90.0, 0, 0.0, 50.0, True, ""),
+    ]
+    means = {"angle_deg": [0.0, 90.0], "transverse_MPa": [40.0, 0.0], "shear_MPa": [0.0, 50.0]}
+    means |= {"transverse_MPa_std": [None, None], "shear_MPa_std": [None, None]}
+    (axes,) = plot_envelope(points, means, "").axes
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+    assert lines["RVEs"] == [[40.0, 0.0], [0.0, 50.0]]
+    assert lines["RVEs that ended before a peak"] == [[30.0, 0.0]]
 
 
 @pytest.mark.slow
