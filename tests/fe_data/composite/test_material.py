@@ -201,6 +201,7 @@ REFUSED = [
         "rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml",
         "min_spacing (option --min-spacing) above 1.2",
     ),
+    ("rve --vf 0.3 --interphase 1e-4 --material {}/odd.yaml", "give 0, or at least 0.001 mean"),
     # A number that is usual in another unit
     (f"{PLAIN} --E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
     (f"{PLAIN} --sigma-y0 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
