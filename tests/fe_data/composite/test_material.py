@@ -228,6 +228,10 @@ REFUSED = [
         "rve --material {}/ring.yaml --vf 0.3 --strength transverse_tension",
         "no damage in its phases (matrix, fibres)",
     ),
+    (
+        "generate --inputs {}/ring.csv --material {}/ring.yaml",
+        "no RVE has the phase interphase: give interphase (option --interphase)",
+    ),
     ("strengths --material {}/ring.yaml --vf 0.3", "no damage in its phases (matrix, fibres)"),
     (f"{BROKEN} --microstructure {{}}/voids.csv", "no damage in its phases (matrix)"),
     (f"{PLAIN} --drop 7", "--drop needs an RVE that can break"),
@@ -265,6 +269,7 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_
     damage = {"onset": 0.02, "fracture_energy_J_m2": 20.0, "fibre_diameter_um": 14.0}
     ring["phases"]["interphase"]["damage"] = damage
     (tmp_path / "ring.yaml").write_text(json.dumps(ring))
+    (tmp_path / "ring.csv").write_text("vf,interphase.elasticity.E_GPa\n0.3,3\n")
     (tmp_path / "voids.csv").write_text("x,y,radius,phase\n0.5,0.5,0.2,void\n")
     (tmp_path / "fibres.csv").write_text("x,y,radius,E_GPa\n0.5,0.5,0.2,80\n")
     (tmp_path / "kinds.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
