@@ -278,7 +278,7 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_
     (tmp_path / "six.csv").write_text("strain_zz\n0.001\n")
     out = tmp_path / "out"
     for words, reason in REFUSED:
-        assert main([*words.format(tmp_path).split(), "--out", str(out)]) == 2, words
+        assert main([*words.replace("{}", str(tmp_path)).split(), "--out", str(out)]) == 2, words
         assert reason in capsys.readouterr().err, words
         assert not out.exists()
 
