@@ -33,7 +33,7 @@ from fe_data.composite.materials import Material, YieldStress, material_from, wi
 from fe_data.composite.measured import Measured
 from fe_data.files.content import built, mapping
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
-from fe_data.geometry.microstructure import FIBRES, VOID, Microstructure
+from fe_data.geometry.microstructure import FIBRES, VOID, Microstructure, require_thick
 from fe_data.geometry.spacing import spacing_of
 from fe_data.settings import Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -361,11 +361,12 @@ def require_no_phases(settings: Settings) -> None:
 def require_interphase(
     phases: Phases, settings: Settings, interphase: float, *, vf: float | None
 ) -> None:
-    """Raise a ValueError if rings have no material, or random fibres of a `vf` leave no room."""
+    """Raise a ValueError if rings have no material or room, or are too thin to mesh."""
     require_between("interphase", interphase, 0.0, _THICKEST, unit=" mean fibre radii")
     if not interphase:
         return
     phases.of(INTERPHASE)
+    require_thick(interphase)
     if vf is None or settings.radii != Settings.radii:
         return
     spacing = spacing_of(settings.min_spacing, vf, settings.n_fibres)

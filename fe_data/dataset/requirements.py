@@ -12,6 +12,7 @@ from fe_data.composite.phases import (
     INTERFACE,
     INTERPHASE,
     Phases,
+    inclusions_of,
     require_interphase,
     require_no_phases,
 )
@@ -40,6 +41,18 @@ def _require_strengths(design: Design, simulator: worker.MaterialSimulator) -> N
                     f"design has {name}, one of the fields of the interface or of damage: give "
                     "strengths, because nothing breaks without them"
                 )
+
+
+def _require_phases_of_fields(design: Design, simulator: worker.MaterialSimulator) -> None:
+    """Raise a ValueError if a field of the design belongs to a phase that no RVE has."""
+    largest_vf = float(design.inputs[:, INPUT_NAMES.index("vf")].max())
+    present = {"matrix", INTERFACE}
+    for fibres in design.microstructures or [largest_vf]:
+        present |= inclusions_of(fibres, simulator.interphase)
+    for name in design.fields:
+        if (phase := name.partition(".")[0]) not in present:
+            ring = ": give interphase (option --interphase)" if phase == INTERPHASE else ""
+            raise ValueError(f"design has {name}, but no RVE has the phase {phase}{ring}")
 
 
 def require_outputs(design: Design, simulator: worker.Simulator | None) -> None:
@@ -93,6 +106,7 @@ def of_material(design: Design, settings: Settings, simulator: worker.MaterialSi
     interphase = simulator.interphase
     _require_material(design, settings, phases, interphase)
     _require_strengths(design, simulator)
+    _require_phases_of_fields(design, simulator)
     if simulator.constants:
         _require_constants(design, phases, interphase)
     inputs = design.inputs.copy()

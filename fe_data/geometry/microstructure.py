@@ -237,11 +237,7 @@ class Microstructure(Short):
         radii = self.radii[~self.is_void]
         if not thickness or not len(radii):
             return self
-        if 0 < thickness < _THINNEST_RING:
-            raise ValueError(
-                f"interphase = {thickness:g} is too thin to mesh: give 0, or at least "
-                f"{_THINNEST_RING:g} mean fibre radii"
-            )
+        require_thick(thickness)
         return dataclasses.replace(self, interphase=thickness * float(radii.mean()))
 
     def require_one_phase(self) -> None:
@@ -262,6 +258,15 @@ class Microstructure(Short):
                 f"microstructure has {others[0]}, which needs a material: use --material or "
                 "solve_composite"
             )
+
+
+def require_thick(interphase: float) -> None:
+    """Raise a ValueError if a ring, in mean fibre radii, is too thin to mesh."""
+    if 0 < interphase < _THINNEST_RING:
+        raise ValueError(
+            f"interphase = {interphase:g} is too thin to mesh: give 0, or at least "
+            f"{_THINNEST_RING:g} mean fibre radii"
+        )
 
 
 def _require_in_sides(centres: Floats, height: float) -> None:

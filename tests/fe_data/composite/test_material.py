@@ -201,6 +201,7 @@ REFUSED = [
         "rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml",
         "min_spacing (option --min-spacing) above 1.2",
     ),
+    ("rve --vf 0.3 --interphase 1e-4 --material {}/odd.yaml", "give 0, or at least 0.001 mean"),
     # A number that is usual in another unit
     (f"{PLAIN} --E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
     (f"{PLAIN} --sigma-y0 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
@@ -226,6 +227,10 @@ REFUSED = [
     (
         "rve --material {}/ring.yaml --vf 0.3 --strength transverse_tension",
         "no damage in its phases (matrix, fibres)",
+    ),
+    (
+        "generate --inputs {}/ring.csv --material {}/ring.yaml",
+        "no RVE has the phase interphase: give interphase (option --interphase)",
     ),
     ("strengths --material {}/ring.yaml --vf 0.3", "no damage in its phases (matrix, fibres)"),
     (f"{BROKEN} --microstructure {{}}/voids.csv", "no damage in its phases (matrix)"),
@@ -264,6 +269,7 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_
     damage = {"onset": 0.02, "fracture_energy_J_m2": 20.0, "fibre_diameter_um": 14.0}
     ring["phases"]["interphase"]["damage"] = damage
     (tmp_path / "ring.yaml").write_text(json.dumps(ring))
+    (tmp_path / "ring.csv").write_text("vf,interphase.elasticity.E_GPa\n0.3,3\n")
     (tmp_path / "voids.csv").write_text("x,y,radius,phase\n0.5,0.5,0.2,void\n")
     (tmp_path / "fibres.csv").write_text("x,y,radius,E_GPa\n0.5,0.5,0.2,80\n")
     (tmp_path / "kinds.csv").write_text("x,y,radius,kind\n0.3,0.3,0.2,fibres\n")
@@ -272,7 +278,7 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused_before_
     (tmp_path / "six.csv").write_text("strain_zz\n0.001\n")
     out = tmp_path / "out"
     for words, reason in REFUSED:
-        assert main([*words.format(tmp_path).split(), "--out", str(out)]) == 2, words
+        assert main([*words.replace("{}", str(tmp_path)).split(), "--out", str(out)]) == 2, words
         assert reason in capsys.readouterr().err, words
         assert not out.exists()
 
