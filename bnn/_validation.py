@@ -364,6 +364,11 @@ def varies(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
 
 
+def power_of_two(sizes: Array) -> Array:
+    """Return the powers of two at or below sizes >= 0, and one for a size of zero."""
+    return np.where(sizes > 0.0, np.exp2(np.frexp(sizes)[1] - 1.0), 1.0)
+
+
 def below_rounding(values: Array) -> str | None:
     """Return a text about a column (n,) that varies, but counts as constant; None for any other."""
     largest = np.abs(values).max()

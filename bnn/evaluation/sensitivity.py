@@ -12,7 +12,7 @@ from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_finite, check_count, varies
+from bnn._validation import Array, as_finite, check_count, power_of_two, varies
 from bnn.scaling import BoundsScaler
 from safe_files.help_page import see
 from safe_files.progress import counted
@@ -152,7 +152,7 @@ def sensitivity(
     g = _predicted(model, B)
     both = np.vstack([f, g])
     # A power of two near the size of each output: squares of f / unit neither overflow nor vanish
-    unit = np.exp2(np.frexp(np.abs(both).max(axis=0))[1] - 1.0)
+    unit = power_of_two(np.abs(both).max(axis=0))
     middle = np.mean(both / unit, axis=0)
     f, g = f / unit - middle, g / unit - middle
     levels = np.linspace(box.low, box.high, EFFECT_LEVELS).T

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
-from bnn._validation import Array, Ints
+from bnn._validation import Array, Ints, power_of_two
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 from safe_files.help_page import ExplainedWarning
@@ -384,10 +384,18 @@ class ProcessPosterior(Short):
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X (n, n_in), (n_samples, n, n_out); ValueError for too many points."""
         check_joint(X, len(self.axes) if self.coupled else 1)
-        scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
+        # Outputs are divided by the size of their prior, so that none is lost in rounding errors of
+        # a larger one; powers of two change no digit.
+        variances = self.prior.variances(X).max(axis=1)
+        sizes = power_of_two(np.sqrt(variances))
+        scales = (variances / sizes**2).reshape(1 if self.coupled else len(sizes), -1).max(axis=1)
+        units = np.repeat(sizes, len(X)).reshape(len(scales), -1)
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
         blocks = counted(list(self._reduced(X)), "realisations", "output")
-        roots = [covariance_root(block, scale) for block in blocks]
+        roots = [
+            unit[:, None] * covariance_root(block / unit[:, None] / unit, scale)
+            for block, unit, scale in zip(blocks, units, scales, strict=True)
+        ]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)

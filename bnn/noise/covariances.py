@@ -19,6 +19,7 @@ from bnn._validation import (
     as_columns,
     as_finite,
     check_readable,
+    power_of_two,
 )
 from safe_files.help_page import ExplainedWarning
 
@@ -76,13 +77,18 @@ def noise_covariance(
     shape = n_outputs, n_outputs
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
-    mirrored = values.swapaxes(-2, -1)
-    largest = np.abs(values).max(axis=(-2, -1), keepdims=True)
-    if not np.all(largest < LARGEST**2) or np.any(
-        np.abs(values - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)
-    ):
-        raise ValueError("noise: the covariance must be symmetric and finite")
-    smallest = np.linalg.eigvalsh(values)[..., 0].min()
+    if not np.all(np.abs(values) < LARGEST**2):
+        raise ValueError("noise: the covariance must be finite")
+    variances = np.einsum("...jj->...j", values)
+    # In units near the deviations of the outputs, so that none is lost in the rounding errors of a
+    # larger one
+    units = power_of_two(np.sqrt(np.abs(variances)))
+    scaled = values / units[..., :, None] / units[..., None, :]
+    mirrored = scaled.swapaxes(-2, -1)
+    largest = np.abs(scaled).max(axis=(-2, -1), keepdims=True)
+    if np.any(np.abs(scaled - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)):
+        raise ValueError("noise: the covariance must be symmetric")
+    smallest = min(np.linalg.eigvalsh(scaled)[..., 0].min(), variances.min())
     if smallest <= LARGEST**-2:
         raise ValueError(
             f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"

@@ -169,13 +169,13 @@ def rve(
     paths = options.strength(strength, paths, phases, inclusions, interphase, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
-    from fe_data.cli.rve_folder import FIELDS, INTERFACES, run_rve
+    from fe_data.cli.rve_folder import FIELDS, INTERFACES, Simulation, run_rve
 
     chosen = paths[0] if paths else None
-    equations: Any = solver if phases is None else (Path(str(material)).stem, phases)
-    arguments = inputs, fibres, settings, out, chosen, xdmf
+    named = None if phases is None else (Path(str(material)).stem, phases)
+    simulation = Simulation(inputs, fibres, settings, chosen, solver, named, interphase, drop)
     with terminated_like_interrupted():
-        line, lacking, broken = run_rve(*arguments, equations, interphase, mesh, drop)
+        line, lacking, broken = run_rve(simulation, out, xdmf=xdmf, mesh=mesh)
     show(f"{out}: {line}")
     # The run has removed the files of an earlier one.
     for written in (out / FIELDS[0], out / INTERFACES[0]):

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,19 +51,145 @@ from safe_files.writing import require_own, save_picture, write_atomic
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
 INTERFACES = ("interfaces.xdmf", "interfaces.bin")
+COMPONENTS = "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain"
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What `rve` simulates.
+
+    Attributes:
+        inputs: Inputs of the RVE; with a material only the volume fraction.
+        microstructure: Seed of random fibres, or a given microstructure.
+        settings: Settings.
+        loading: Strain path; None is the loading of the paper.
+        solver: Solver of the phases of the paper.
+        material: Name and phases of a material, for the general solver; None for the phases of the
+            paper.
+        interphase: Thickness of a ring around each fibre, see `solve_material`.
+        drop: Share of its peak by which the mean stress falls until the path ends, if fibres can
+            debond.
+    """
+
+    inputs: Inputs | VolumeFraction
+    microstructure: int | Microstructure
+    settings: Settings
+    loading: Loading | None = None
+    solver: SolverName = "compiled"
+    material: tuple[str, Phases] | None = None
+    interphase: float = 0.0
+    drop: float = DROP
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of random fibres; None if the fibres are given."""
+        return None if isinstance(self.microstructure, Microstructure) else self.microstructure
+
+    def require_valid(self) -> None:
+        """Raise ValueError unless the RVE can be simulated."""
+        settings = self.settings
+        fibres = self.microstructure
+        if self.material is not None:
+            phases = self.material[1]
+            require_no_phases(settings)
+            vf = None if self.seed is None else self.inputs.vf
+            require_interphase(phases, settings, self.interphase, vf=vf)
+            require_between("drop", self.drop, *DROPS)
+            if isinstance(fibres, Microstructure):
+                phases.require_materials_of(fibres.coated(self.interphase))
+        elif isinstance(fibres, Microstructure):
+            fibres.require_one_phase()
+        if self.seed is not None:
+            require_integer("seed", self.seed, 0, MAX_SEED)
+            require_packable(self.inputs.vf, settings.n_fibres, settings.min_spacing)
+        if isinstance(self.inputs, Inputs):
+            require_parameters(self.inputs.b_m_MPa, self.inputs.c_m, settings.hardening)
+        chosen_solver()  # raises an error if the solver is unknown
+        if self.material is not None:
+            require_fine_elements(phases, self.inputs, fibres, settings, interphase=self.interphase)
+
+    def solve(self, *, keep_steps: bool) -> RVESolution | MaterialRVE:
+        """Solve the RVE, as far as it goes."""
+        choices: Any = {"keep_steps": keep_steps, "partial": True}
+        if self.material is None:
+            choices |= {"solver": self.solver, **as_arguments(self.microstructure)}
+            return solve_rve(cast(Inputs, self.inputs), self.settings, self.loading, **choices)
+        choices |= {"interphase": self.interphase, "drop": self.drop}
+        fibres = self.microstructure
+        phases = self.material[1]
+        return solve_material(phases, self.inputs, fibres, self.settings, self.loading, **choices)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return inputs, seed and settings for result.json."""
+        settings = dataclasses.asdict(self.settings)
+        if isinstance(self.microstructure, Microstructure):
+            settings["n_fibres"] = len(self.microstructure.radii)
+        inputs = dataclasses.asdict(self.inputs)
+        return {"inputs": inputs, "seed": self.seed, "settings": settings}
+
+    def heading(self) -> str:
+        """Return the heading of the figure: material or inputs, laws other than default, seed."""
+        settings = self.settings
+        by_table = isinstance(settings.hardening, HardeningTable)
+        # A dollar would begin a formula.
+        parts = [] if self.material is None else [self.material[0].replace("$", r"\$")]
+        for quantity in INPUTS:
+            if self.material is not None and quantity.name != "vf":
+                continue
+            if not (by_table and quantity.name in ("b_m_MPa", "c_m")):
+                value = getattr(self.inputs, quantity.name)
+                parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
+        if by_table:
+            parts.append("hardening by a table")
+        elif settings.hardening != Settings.hardening:
+            parts.append(f"{settings.hardening} hardening")
+        if settings.radii != Settings.radii:
+            parts.append(f"{settings.radii} radii, coefficient of variation {settings.radii_cov:g}")
+        parts.append("given fibres" if self.seed is None else f"seed {self.seed}")
+        return ", ".join(parts)
+
+    def summary(self, rve: RVESolution | MaterialRVE) -> dict[str, Any]:
+        """Return the content of result.json without anisotropy."""
+        m = rve.microstructure
+        inputs_and_settings = self.as_dict()
+        settings = inputs_and_settings.pop("settings")
+        summary: dict[str, Any] = {
+            **_state(rve.stop),
+            "components": COMPONENTS,
+            **inputs_and_settings,
+            "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
+            "settings": settings,
+            "loading": rve.loading.as_dict(),
+            "solver": self.solver,
+            "provenance": record.provenance(),
+            "history": {name: values.tolist() for name, values in rve.history.items()},
+        }
+        if isinstance(rve, MaterialRVE) and rve.solution.strength is not None:
+            summary["strength"] = dataclasses.asdict(rve.solution.strength)
+        if rve.effective is not None:
+            result = rve.result()
+            summary |= {"effective": result.effective, "info": result.info}
+        if self.material is None:
+            return summary
+        if isinstance(rve, MaterialRVE) and rve.solution.warning:
+            summary["warning"] = rve.solution.warning
+        name, phases = self.material
+        if rve.loading.is_general:
+            summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
+        summary["solver"] = "general"
+        summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
+        summary["material"]["phases"] = phases.as_dict()
+        # One value per fibre
+        summary["phases"] = list(m.phases)
+        summary["E_GPa"] = record.plain(m.E_GPa)
+        summary |= {"height": m.height, "interphase": m.interphase}
+        for setting in SETTINGS_OF_PHASES:
+            del summary["settings"][setting]
+        return summary
 
 
 def run_rve(
-    inputs: Inputs | VolumeFraction,
-    microstructure: int | Microstructure,
-    settings: Settings,
-    out: Path,
-    loading: Loading | None,
-    xdmf: bool,
-    solver: SolverName | tuple[str, Phases],
-    interphase: float = 0.0,
-    mesh: Path | None = None,
-    drop: float = DROP,
+    simulation: Simulation, out: Path, *, xdmf: bool, mesh: Path | None = None
 ) -> tuple[str, str, Strength | None]:
     """Simulate one RVE into a folder; files of an earlier run are removed at the start.
 
@@ -70,18 +197,11 @@ def run_rve(
     "running", then "complete", "not converged", "interrupted" or "failed".
 
     Args:
-        inputs: Inputs of the RVE; with a material only the volume fraction.
-        microstructure: Seed of random fibres, or a given microstructure.
-        settings: Settings.
+        simulation: What is simulated.
         out: Folder.
-        loading: Strain path; None is the loading of the paper.
         xdmf: Whether to write the fields of all increments, and the interfaces if fibres can
             debond.
-        solver: Name of the solver, or name and phases of a material for the general solver.
-        interphase: Thickness of a ring around each fibre, see `solve_material`.
         mesh: File for the mesh, see `save_mesh`; None writes none.
-        drop: Share of its peak by which the mean stress falls until the path ends, if fibres can
-            debond.
 
     Returns:
         The result in one line, and why it lacks the power law of the loading of the paper; empty
@@ -92,70 +212,37 @@ def run_rve(
         ConvergenceError: If Newton's method fails.
         KeyboardInterrupt: After Ctrl-C or SIGTERM.
     """
-    if isinstance(solver, tuple):
-        require_no_phases(settings)
-        vf = inputs.vf if isinstance(microstructure, int) else None
-        require_interphase(solver[1], settings, interphase, vf=vf)
-        require_between("drop", drop, *DROPS)
-        if isinstance(microstructure, Microstructure):
-            solver[1].require_materials_of(microstructure.coated(interphase))
-    seed = _checked_seed(inputs, microstructure, settings)
-    if isinstance(solver, tuple):
-        require_fine_elements(solver[1], inputs, microstructure, settings, interphase=interphase)
+    simulation.require_valid()
     if mesh is not None:
         require_mesh_file(mesh)
     _require_own_folder(out)
     if mesh is not None:
         require_writable(mesh.parent)
-    begun = {
-        "inputs": dataclasses.asdict(inputs),
-        "seed": seed,
-        "settings": _plain(settings, microstructure),
-    }
+    begun = simulation.as_dict()
     _begin(begun, out, mesh)
     try:
-        rve = _solve(inputs, microstructure, settings, loading, xdmf, solver, interphase, drop)
+        rve = simulation.solve(keep_steps=xdmf)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
         raise
     with uninterrupted():
-        summary = _summary(rve, inputs, seed, settings, solver)
-        heading = _heading(inputs, settings, seed, solver)
+        summary = simulation.summary(rve)
+        heading = simulation.heading()
         if rve.stop is not None:
             reached = len(rve.history["strain"]) - 1
-            total = rve.loading.total(settings.increments)
+            total = rve.loading.total(simulation.settings.increments)
             number = f"{reached or 'none'} of {total} increments"
             _write(rve, summary, f"{heading}; stopped after {number}", out, xdmf, mesh)
             text = str(rve.stop) or "interrupted"
             first = "the first " if reached else ""
             raise type(rve.stop)(f"{text}; {out} has {first}{number}") from rve.stop
         line = describe(rve)
-        if seed is None and isinstance(rve, RVESolution):
+        if simulation.seed is None and isinstance(rve, RVESolution):
             line += _add_anisotropy(rve, summary)
         _write(rve, summary, heading, out, xdmf, mesh)
     strength = rve.solution.strength if isinstance(rve, MaterialRVE) else None
-    return line, "" if loading is not None else _without_fit(rve), strength
-
-
-def _solve(
-    inputs: Inputs | VolumeFraction,
-    microstructure: int | Microstructure,
-    settings: Settings,
-    loading: Loading | None,
-    keep_steps: bool,
-    solver: SolverName | tuple[str, Phases],
-    interphase: float,
-    drop: float,
-) -> RVESolution | MaterialRVE:
-    """Solve an RVE, as far as it goes, by the general solver if there is a material."""
-    choices: Any = {"keep_steps": keep_steps, "partial": True}
-    if isinstance(solver, tuple):
-        volume = cast(VolumeFraction, inputs)
-        choices |= {"interphase": interphase, "drop": drop}
-        return solve_material(solver[1], volume, microstructure, settings, loading, **choices)
-    choices |= as_arguments(microstructure)
-    return solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
+    return line, "" if simulation.loading is not None else _without_fit(rve), strength
 
 
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:
@@ -228,23 +315,6 @@ def _write(
     save_picture(plot_rve(rve, heading), out / PICTURE, dpi=150)
 
 
-def _checked_seed(
-    inputs: Inputs | VolumeFraction, microstructure: int | Microstructure, settings: Settings
-) -> int | None:
-    """Return the seed of random fibres, None for given ones; a ValueError for an impossible RVE."""
-    seed = None
-    if isinstance(microstructure, Microstructure):
-        if isinstance(inputs, Inputs):
-            microstructure.require_one_phase()
-    else:
-        seed = require_integer("seed", microstructure, 0, MAX_SEED)
-        require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    if isinstance(inputs, Inputs):
-        require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
-    chosen_solver()  # raises an error if the solver is unknown
-    return seed
-
-
 def _require_own_folder(out: Path) -> None:
     """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
@@ -261,85 +331,6 @@ def _require_own_folder(out: Path) -> None:
         require_own_fields(out / INTERFACES[0])
     except FileExistsError as error:
         raise ValueError(f"{error.filename} was not written by `rve`: give another --out") from None
-
-
-def _summary(
-    rve: SolvedRVE,
-    inputs: Inputs | VolumeFraction,
-    seed: int | None,
-    settings: Settings,
-    solver: SolverName | tuple[str, Phases],
-) -> dict[str, Any]:
-    """Return the content of result.json without anisotropy."""
-    m = rve.microstructure
-    summary: dict[str, Any] = {
-        **_state(rve.stop),
-        "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
-        "inputs": dataclasses.asdict(inputs),
-        "seed": seed,
-        "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
-        "settings": _plain(settings, m if seed is None else seed),
-        "loading": rve.loading.as_dict(),
-        "solver": solver,
-        "provenance": record.provenance(),
-        "history": {name: values.tolist() for name, values in rve.history.items()},
-    }
-    if isinstance(rve, MaterialRVE) and rve.solution.strength is not None:
-        summary["strength"] = dataclasses.asdict(rve.solution.strength)
-    if rve.effective is not None:
-        result = rve.result()
-        summary |= {"effective": result.effective, "info": result.info}
-    if not isinstance(solver, tuple):
-        return summary
-    if isinstance(rve, MaterialRVE) and rve.solution.warning:
-        summary["warning"] = rve.solution.warning
-    name, phases = solver
-    if rve.loading.is_general:
-        summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
-    summary["solver"] = "general"
-    summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
-    summary["material"]["phases"] = phases.as_dict()
-    # One value per fibre
-    summary["phases"] = list(m.phases)
-    summary["E_GPa"] = record.plain(m.E_GPa)
-    summary |= {"height": m.height, "interphase": m.interphase}
-    for setting in SETTINGS_OF_PHASES:
-        del summary["settings"][setting]
-    return summary
-
-
-def _plain(settings: Settings, microstructure: int | Microstructure) -> dict[str, Any]:
-    """Return the settings as a dictionary, with the number of given fibres."""
-    plain = dataclasses.asdict(settings)
-    if isinstance(microstructure, Microstructure):
-        plain["n_fibres"] = len(microstructure.radii)
-    return plain
-
-
-def _heading(
-    inputs: Inputs | VolumeFraction,
-    settings: Settings,
-    seed: int | None,
-    solver: SolverName | tuple[str, Phases],
-) -> str:
-    """Return the heading of the figure: material or inputs, laws other than default, and seed."""
-    by_table = isinstance(settings.hardening, HardeningTable)
-    # A dollar would begin a formula.
-    parts = [solver[0].replace("$", r"\$")] if isinstance(solver, tuple) else []
-    for quantity in INPUTS:
-        if isinstance(solver, tuple) and quantity.name != "vf":
-            continue
-        if not (by_table and quantity.name in ("b_m_MPa", "c_m")):
-            value = getattr(inputs, quantity.name)
-            parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
-    if by_table:
-        parts.append("hardening by a table")
-    elif settings.hardening != Settings.hardening:
-        parts.append(f"{settings.hardening} hardening")
-    if settings.radii != Settings.radii:
-        parts.append(f"{settings.radii} radii, coefficient of variation {settings.radii_cov:g}")
-    parts.append("given fibres" if seed is None else f"seed {seed}")
-    return ", ".join(parts)
 
 
 def _is_own(path: Path) -> bool:

@@ -23,8 +23,7 @@ from fe_data.composite.rve import (
     solve_composite,
 )
 from fe_data.composite.stepping import IncrementalModel, softening_phases
-from fe_data.errors import ConvergenceError, MeshError, MicrostructureError, SimulationError
-from fe_data.geometry.domain import Domain
+from fe_data.errors import MeshError, MicrostructureError, SimulationError
 from fe_data.geometry.microstructure import FIBRES, Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import (
@@ -33,109 +32,26 @@ from fe_data.mechanics.properties import (
     elastic_increments,
     overstressed_fraction,
 )
-from fe_data.mechanics.results import Cracks, Fields, RVEResult, result_of
+from fe_data.mechanics.results import Cracks, Fields, SolvedRVE
 from fe_data.mechanics.rve import arrange_fibres, uniaxial
 from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
-from safe_files.text import Short
 
 _PLANE = 4  # number of components in plane strain: xx, yy, zz, xy
 _ELASTIC_STRAIN = 1e-6  # mean strain at which nothing yields
 _OF_PATHS = ("temperature", "time")  # only in the history of a general loading
 
 
-@dataclass(frozen=True, repr=False)
-class MaterialRVE(Short):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class MaterialRVE(SolvedRVE):
     """A solved RVE of given phases, with all data for figures and records.
 
-    Attributes:
-        solution: The solved RVE.
-        fields: Stress and plastic strain at the end.
-        history: Volume averages at the start and after each increment. Tensors have the components
-            xx, yy, zz, xy in plane strain. Under a general loading they have all six components,
-            and there are temperature [K] and time [s].
-        effective: Effective properties; None if the loading is not uniaxial.
-        p_sigma: Area fraction of the fibres with a von Mises stress above the threshold of the
-            settings [-].
+    The history has the components xx, yy, zz, xy of tensors in plane strain. Under a general
+    loading it has all six, and temperature [K] and time [s].
     """
 
     solution: CompositeSolution
-    fields: Fields
-    history: dict[str, Floats]
-    effective: EffectiveProperties | None
-    p_sigma: float
-
-    @property
-    def microstructure(self) -> Microstructure:
-        """The fibres."""
-        return self.solution.microstructure
-
-    @property
-    def discretisation(self) -> Domain:
-        """The mesh."""
-        return self.solution.model.domain
-
-    @property
-    def loading(self) -> Loading:
-        """The loading path."""
-        return self.solution.loading
-
-    @property
-    def yield_stress(self) -> float:
-        """Initial yield stress of the matrix under the loading [MPa]; infinite if unknown."""
-        tension = float(self.history["strain"][-1, 0]) > 0
-        stress = self.solution.phases.matrix.first_yield(tension=tension)
-        return math.inf if stress is None else stress
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Sizes of the problem, and numbers of iterations, factorisations and cutbacks."""
-        return {k: v for k, v in self.solution.info.items() if isinstance(v, int)}
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall time of each stage [s]."""
-        info = self.solution.info.items()
-        return {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
-
-    @property
-    def cracks(self) -> Cracks | None:
-        """What has broken at the end; None if nothing can break."""
-        model, at = self.solution.model, self.solution.steps[-1].debonding
-        if at is None and not model.damageable:
-            return None
-        sides = model.domain.interfaces
-        damage, largest = np.zeros((0, 3)), 0.0
-        if at is not None and model.interface is not None:
-            damage = at.damage[model.interface.sides]
-            largest = float(np.abs(at.opening).max())
-        of_elements = self.solution.damage()
-        moved = self.solution.displacement()[:, :2]
-        points, strength = model.domain.points, self.solution.strength
-        peak = None
-        if strength is not None and strength.is_reached:
-            peak = strength.strength_MPa, strength.strain_at_strength
-        return Cracks(points, moved, sides, damage, largest, of_elements, peak)
-
-    @property
-    def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
-        """What ended the path early; None if the path is complete."""
-        return self.solution.stop
-
-    @property
-    def n_dofs(self) -> int:
-        """Number of degrees of freedom."""
-        return self.solution.model.block * self.discretisation.n_nodes
-
-    def result(self) -> RVEResult:
-        """Return the averages and properties without the fields, like `RVESolution.result`."""
-        further = {}
-        if self.effective is not None:
-            further["E_T_GPa"] = self.effective.transverse_modulus_GPa
-        warning = self.solution.warning
-        info = {"mesh_warning": warning} if warning else {}
-        return result_of(self, outputs=further, **info)
 
 
 def solve_material(
@@ -191,19 +107,55 @@ def solve_material(
         silent=silent,
         drop=drop,
     )
-    history = _recorded(solution)
-    p_sigma = _p_sigma(solution, settings.p_sigma_threshold_MPa)
-    if solution.stop is not None:
-        return MaterialRVE(solution, _fields(solution), history, None, math.nan)
-    rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
-    if not loading.is_uniaxial or phases.can_break(fibres):
+    rve = _material_rve(solution, settings)
+    if solution.stop is not None or not loading.is_uniaxial or phases.can_break(fibres):
         return rve
     try:
-        return dataclasses.replace(rve, effective=_fitted(rve, settings))
+        return _fitted(rve, settings)
     except KeyboardInterrupt as interrupt:
         if not partial:
             raise
-        return dataclasses.replace(rve, solution=dataclasses.replace(solution, stop=interrupt))
+        return dataclasses.replace(rve, stop=interrupt)
+
+
+def _material_rve(solution: CompositeSolution, settings: Settings) -> MaterialRVE:
+    """Return a solved RVE without effective properties."""
+    p_sigma = _p_sigma(solution, settings.p_sigma_threshold_MPa)
+    info = solution.info.items()
+    return MaterialRVE(
+        solution=solution,
+        microstructure=solution.microstructure,
+        discretisation=solution.model.domain,
+        loading=solution.loading,
+        history=_recorded(solution),
+        fields=_fields(solution),
+        p_sigma=p_sigma if solution.stop is None else math.nan,
+        counts={k: v for k, v in info if isinstance(v, int)},
+        n_dofs=solution.model.block * solution.model.domain.n_nodes,
+        seconds={k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")},
+        stop=solution.stop,
+        cracks=_cracks(solution),
+        further_info={"mesh_warning": solution.warning} if solution.warning else {},
+    )
+
+
+def _cracks(solution: CompositeSolution) -> Cracks | None:
+    """Return what has broken at the end; None if nothing can break."""
+    model, at = solution.model, solution.steps[-1].debonding
+    if at is None and not model.damageable:
+        return None
+    sides = model.domain.interfaces
+    damage, largest = np.zeros((0, 3)), 0.0
+    if at is not None and model.interface is not None:
+        damage = at.damage[model.interface.sides]
+        largest = float(np.abs(at.opening).max())
+    of_elements = solution.damage()
+    moved = solution.displacement()[:, :2]
+    points, strength = model.domain.points, solution.strength
+    peak = None
+    if strength is not None and strength.is_reached:
+        peak = strength.strength_MPa, strength.strain_at_strength
+    return Cracks(points, moved, sides, damage, largest, of_elements, peak)
 
 
 def _coated_fibres(
@@ -259,9 +211,12 @@ def require_fine_elements(
         raise ValueError(str(error)) from None
 
 
-def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
+def _fitted(rve: MaterialRVE, settings: Settings) -> MaterialRVE:
     """Find the effective properties of the averaged curves."""
     solution = rve.solution
+    tension = float(rve.history["strain"][-1, 0]) > 0
+    first_yield = solution.phases.matrix.first_yield(tension=tension)
+    yield_stress = math.inf if first_yield is None else first_yield
     elastic = rve.history
     # A law without a plastic strain does not show when it yields, so simulate a small strain.
     states = [phase.material.entry.state for phase in solution.model.inelastic]
@@ -272,10 +227,15 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
             path = follow(IncrementalModel(solution.model), small, 1, settings.tolerance)
             elastic = _first(path.history, _PLANE)
     axial = _mixed_modulus(solution)
-    effective = effective_properties(rve.history, rve.yield_stress, elastic, axial)
+    effective = effective_properties(rve.history, yield_stress, elastic, axial)
     effective = _fitted_within_bounds(effective)
     reasons = "; ".join(filter(None, (effective.warning, solution.warning)))
-    return dataclasses.replace(effective, warning=reasons)
+    return dataclasses.replace(
+        rve,
+        effective=dataclasses.replace(effective, warning=reasons),
+        yield_stress=yield_stress,
+        further_outputs={"E_T_GPa": effective.transverse_modulus_GPa},
+    )
 
 
 def _fitted_within_bounds(effective: EffectiveProperties) -> EffectiveProperties:

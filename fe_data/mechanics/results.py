@@ -1,9 +1,9 @@
 """What the fast and the general solver return for a solved RVE."""
 
 import dataclasses
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from fe_data.arrays import Floats, Ints, keep_copies
 from fe_data.errors import ConvergenceError
@@ -69,99 +69,54 @@ class RVEResult(Short):
         keep_copies(self)
 
 
-class SolvedRVE(Protocol):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SolvedRVE(Short):
     """A solved RVE of either solver, with all data for figures and records."""
 
-    @property
-    def microstructure(self) -> Microstructure:
-        """The fibres."""
-
-    @property
-    def discretisation(self) -> Domain:
-        """The mesh."""
-
-    @property
-    def loading(self) -> Loading:
-        """The path."""
-
-    @property
-    def fields(self) -> Fields:
-        """Stress and plastic strain at the end."""
-
-    @property
-    def history(self) -> dict[str, Floats]:
-        """Volume averages at the start and after each increment."""
-
-    @property
-    def effective(self) -> EffectiveProperties | None:
-        """Effective properties; None if they were not computed."""
-
-    @property
-    def p_sigma(self) -> float:
-        """Area fraction of the fibres with a von Mises stress above the threshold."""
-
-    @property
-    def yield_stress(self) -> float:
-        """Initial yield stress of the matrix [MPa]."""
-
-    @property
-    def cracks(self) -> Cracks | None:
-        """What has broken at the end; None if nothing can break."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of iterations, factorisations and cutbacks."""
-
-    @property
-    def n_dofs(self) -> int:
-        """Number of degrees of freedom."""
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall time of each stage [s]."""
-
-    @property
-    def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
-        """What ended the path early; None if the path is complete."""
+    microstructure: Microstructure
+    discretisation: Domain  # the mesh
+    loading: Loading
+    history: dict[str, Floats]  # volume averages at the start and after each increment
+    fields: Fields  # at the end
+    effective: EffectiveProperties | None = None  # None if they were not computed
+    p_sigma: float  # area fraction of the fibres with a von Mises stress above the threshold
+    yield_stress: float = math.inf  # initial yield stress in the fit [MPa]; infinite if unknown
+    counts: dict[str, int]  # numbers of iterations, factorisations, cutbacks and so on
+    n_dofs: int
+    seconds: dict[str, float]  # wall time of each stage
+    stop: ConvergenceError | KeyboardInterrupt | None  # what ended the path early, if anything did
+    cracks: Cracks | None = None  # what has broken at the end; None if nothing can break
+    further_outputs: dict[str, float] = dataclasses.field(default_factory=dict)
+    further_info: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def result(self) -> RVEResult:
-        """Return the averages and properties, without the fields."""
+        """Return the averages and properties, without the fields.
 
-
-def result_of(
-    rve: SolvedRVE, *, outputs: Mapping[str, float] | None = None, **info: str
-) -> RVEResult:
-    """Take averages and properties from a solved RVE.
-
-    Args:
-        rve: Solved RVE.
-        outputs: Further outputs by name, if there are effective properties.
-        **info: Further information by name.
-
-    Returns:
-        The result. It lacks effective properties if they were not computed, and b_eff and c_eff
-        if the curve has too few plastic increments for a fit.
-    """
-    values: dict[str, Any] = {}
-    if rve.effective is not None:
-        values = {**dataclasses.asdict(rve.effective), "p_sigma": rve.p_sigma, **(outputs or {})}
-        if not rve.effective.is_fitted:
-            for name in (*fitted_outputs(), "hardening_residual"):
-                del values[name]
-    names = [name for name in (*output_names(), *(outputs or {})) if name in values]
-    radii = rve.microstructure.radii
-    return RVEResult(
-        effective={name: values[name] for name in names},
-        history=rve.history,
-        fibre_centres=rve.microstructure.centres,
-        info={
-            "radius": float(radii.max(initial=0.0)),
-            **rve.counts,
-            "n_dofs": rve.n_dofs,
-            "n_elements": len(rve.discretisation.triangles),
-            **info,
-            **{name: value for name, value in values.items() if name not in names},
-            **{f"seconds_{stage}": value for stage, value in rve.seconds.items()},
-        },
-        fibre_radii=radii if len(set(radii.tolist())) > 1 else None,
-    )
+        Returns:
+            The result. It lacks effective properties if they were not computed, and b_eff and c_eff
+            if the curve has too few plastic increments for a fit.
+        """
+        values: dict[str, Any] = {}
+        if self.effective is not None:
+            values = {**dataclasses.asdict(self.effective), "p_sigma": self.p_sigma}
+            values |= self.further_outputs
+            if not self.effective.is_fitted:
+                for name in (*fitted_outputs(), "hardening_residual"):
+                    del values[name]
+        names = [name for name in (*output_names(), *self.further_outputs) if name in values]
+        radii = self.microstructure.radii
+        return RVEResult(
+            effective={name: values[name] for name in names},
+            history=self.history,
+            fibre_centres=self.microstructure.centres,
+            info={
+                "radius": float(radii.max(initial=0.0)),
+                **self.counts,
+                "n_dofs": self.n_dofs,
+                "n_elements": len(self.discretisation.triangles),
+                **self.further_info,
+                **{name: value for name, value in values.items() if name not in names},
+                **{f"seconds_{stage}": value for stage, value in self.seconds.items()},
+            },
+            fibre_radii=radii if len(set(radii.tolist())) > 1 else None,
+        )

@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from fe_data.arrays import Floats
-from fe_data.errors import ConvergenceError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
     VF_TOLERANCE,
@@ -28,7 +27,7 @@ from fe_data.mechanics.properties import (
     elastic_increments,
     overstressed_fraction,
 )
-from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.results import Fields, SolvedRVE
 from fe_data.mechanics.solvers import SOLVERS, Solver
 from fe_data.path_following import EquilibriumPath
 from fe_data.reference import rve as reference
@@ -71,8 +70,8 @@ class LoadStep(Short):
     fields: Fields
 
 
-@dataclass(frozen=True, repr=False)
-class RVESolution(Short):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RVESolution(SolvedRVE):
     """One solved RVE with its fields, for figures and further analysis.
 
     Attributes:
@@ -80,13 +79,18 @@ class RVESolution(Short):
         discretisation: Mesh and integration data.
         solver: The solver with the equations of this RVE, which can follow further loadings.
         loading: Path of the mean strain and stress.
-        path: Volume averages and final state.
+        history: Volume averages at the start and after each increment, see `EquilibriumPath`.
+        path: The history and the final state.
         fields: Stress and plastic strain at the integration points, at the end.
         effective: Effective properties; None if they were not computed.
         p_sigma: Area fraction of the fibres with a von Mises stress above the threshold of the
             settings [-].
+        yield_stress: Initial yield stress of the matrix [MPa].
+        counts: Numbers of Newton iterations, factorisations, cutbacks and so on.
+        n_dofs: Number of degrees of freedom.
         seconds: Wall time of each stage [s]. Compilation, at the first run on a machine, is a
             separate stage.
+        stop: What ended the path early; None if the path is complete.
         steps: Unknowns and fields at the start and after each increment, if they were kept.
 
     With `partial=True` the path may have ended early. Then all results are those of the last
@@ -102,59 +106,15 @@ class RVESolution(Short):
         True
     """
 
-    microstructure: Microstructure
     discretisation: Discretisation
     solver: Solver
-    loading: Loading
     path: EquilibriumPath
-    fields: Fields
-    effective: EffectiveProperties | None
-    p_sigma: float
-    seconds: dict[str, float]
     steps: tuple[LoadStep, ...] = ()
 
     @property
     def problem(self) -> RVEProblem | reference.RVE:
         """The discrete equations that were solved."""
         return self.solver.problem
-
-    @property
-    def history(self) -> dict[str, Floats]:
-        """Volume averages at the start and after each increment, see `EquilibriumPath`."""
-        return self.path.history
-
-    @property
-    def yield_stress(self) -> float:
-        """Initial yield stress of the matrix [MPa]."""
-        return float(self.problem.law.yield_stress)
-
-    @property
-    def cracks(self) -> None:
-        """There are no interfaces that open."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of Newton iterations, factorisations, cutbacks and so on."""
-        return self.path.counts
-
-    @property
-    def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
-        """What ended the path early; None if the path is complete."""
-        return self.path.stop
-
-    @property
-    def n_dofs(self) -> int:
-        """Number of degrees of freedom."""
-        return 2 * self.discretisation.n_nodes
-
-    def result(self) -> RVEResult:
-        """Return the averages and properties, without the fields.
-
-        Returns:
-            The result. It lacks effective properties if they were not computed, and b_eff and c_eff
-            if the curve has too few plastic increments for a fit.
-        """
-        return result_of(self, linear_solver=self.problem.linear_solver)
 
 
 def uniaxial(strain: float) -> Loading:
@@ -270,16 +230,22 @@ def solve_rve(
                 threshold = settings.p_sigma_threshold_MPa
                 p_sigma = overstressed_fraction(fields.fibre_stress, weights, threshold)
     return RVESolution(
-        microstructure,
-        d,
-        equations,
-        loading if path.stop is None else with_increments(loading, settings.increments),
-        path,
-        fields,
-        effective,
-        p_sigma,
-        seconds,
-        tuple(steps[: len(path.history["strain"])]),
+        microstructure=microstructure,
+        discretisation=d,
+        solver=equations,
+        loading=loading if path.stop is None else with_increments(loading, settings.increments),
+        history=path.history,
+        path=path,
+        fields=fields,
+        effective=effective,
+        p_sigma=p_sigma,
+        yield_stress=phases.sigma_y0_MPa,
+        counts=path.counts,
+        n_dofs=2 * d.n_nodes,
+        seconds=seconds,
+        stop=path.stop,
+        steps=tuple(steps[: len(path.history["strain"])]),
+        further_info={"linear_solver": equations.problem.linear_solver},
     )
 
 

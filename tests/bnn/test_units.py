@@ -68,6 +68,41 @@ def test_predictions_do_not_depend_on_the_unit(name):
             np.testing.assert_allclose(value / unit, expected, rtol=1e-5, atol=1e-7)
 
 
+CORRELATION = np.array([[1.0, 0.5, -0.4], [0.5, 1.0, 0.3], [-0.4, 0.3, 1.0]])
+
+
+@pytest.mark.parametrize("correlation", [np.eye(3), CORRELATION], ids=["independent", "correlated"])
+def test_samples_do_not_depend_on_the_units_of_other_outputs(correlation):
+    """Such as a modulus and a strength in Pa, and Poisson's ratio."""
+    y = np.column_stack([BOTH, Y**2])
+
+    def drawn(units):
+        kernels = [bnn.RBF(u**2, L) for u, L in zip(units, (0.5, 0.6, 0.7), strict=True)]
+        prior = bnn.GaussianProcessPrior(0.0, kernels)
+        noise = 0.01 * correlation * np.outer(units, units)
+        model = bnn.GPRegressor(prior, noise=noise).fit(X, y * units)
+        return model.sample(X_NEW, 5, 0) / units
+
+    expected = drawn(np.ones(3))
+    np.testing.assert_allclose(drawn(2.0 ** np.array([36, -2, 29])), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("units", [(1.0, 1.0, 1.0), (7e10, 0.3, 5e8), (1e-12, 1e6, 1e12)])
+def test_correlated_noise_is_accepted_in_any_units(units):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scales = np.outer(units, units) * np.outer(*[rng.uniform(0.5, 2.0, 3)] * 2)
+        noise = bnn.noise.noise_covariance(CORRELATION * scales, 3)
+        np.testing.assert_array_equal(noise, CORRELATION * scales)
+        for wrong in (np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, -1.0])):
+            with pytest.raises(ValueError, match="must be positive definite"):
+                bnn.noise.noise_covariance(np.diag(wrong) * scales, 3)
+        above = CORRELATION + 1.2 * np.triu(np.ones((3, 3)), 1) + 1.2 * np.tril(np.ones((3, 3)), -1)
+        for lack, message in ((above, "positive definite"), (np.triu(CORRELATION), "symmetric")):
+            with pytest.raises(ValueError, match=message):
+                bnn.noise.noise_covariance(lack * scales, 3)
+
+
 def test_noise_of_any_size_is_accepted_with_one_warning():
     with pytest.warns(bnn.NoiseWarning, match="exceeds that of y") as caught:
         model = fitted(1.0, prior=process(1.0), noise_std=np.full(N, 1e100))

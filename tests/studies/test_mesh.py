@@ -1,8 +1,10 @@
-"""Errors of stresses on the default mesh, by comparison with a mesh at least 1.9 times as fine."""
+"""Errors of stresses and properties on the default mesh, by comparison with a finer mesh."""
 
 import numpy as np
 import pytest
 
+from figures.pipeline.paths import ROOT
+from studies.mesh import paper
 from studies.mesh.materials import AXES, FINENESS, SATURATING, SEEDS, solve
 
 CASES = [
@@ -28,3 +30,14 @@ def test_stresses_of_the_default_mesh_err_by_less_than_3_per_mille(material, kin
         for fineness in (None, FINENESS)
     )
     np.testing.assert_allclose(stress, fine, rtol=3e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vf", [0.07, 0.39])
+def test_the_page_has_the_errors_of_properties_on_the_default_mesh(vf):
+    default, finest = (
+        paper.compared_values(paper.solve(vf, fineness)[0]) for fineness in (1.0, paper.FINEST)
+    )
+    errors = " | ".join(f"{error:.2f}" for error in 100 * (default / finest - 1))
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    assert f"| {vf} | {errors} |".replace("-", "−") in page

@@ -89,7 +89,7 @@ def test_given_fibres_may_be_more_than_random_ones(folder, monkeypatch):
     place = (np.arange(32) + 0.5) / 32
     rows = [f"{x},{y},0.013" for x in place for y in place]
     (folder / "many.csv").write_text("\n".join(["x,y,radius", *rows]))
-    monkeypatch.setattr("fe_data.cli.rve_folder.run_rve", lambda *_: ("", "", None))
+    monkeypatch.setattr("fe_data.cli.rve_folder.run_rve", lambda *_, **__: ("", "", None))
     words = "--material glass_epoxy --microstructure many.csv --out x"
     assert main(["rve", *words.split()]) == 0
 
