@@ -14,7 +14,6 @@ from bnn._settings import Settings
 from bnn._validation import (
     MOST_NETWORKS,
     Array,
-    Floats,
     as_data,
     as_finite,
     check_count,
@@ -35,13 +34,12 @@ from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean
 from bnn.gp.process import GaussianProcessPrior
 from bnn.networks.architecture import Architecture
-from bnn.networks.mlp import MLP
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.storage.values import NotStored, as_stored, dataclass_fields
-from bnn.training.loop import TrainingResult, train
+from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
 from safe_files.help_page import ExplainedWarning
 from safe_files.progress import titled
@@ -273,8 +271,15 @@ def pretrain(
     initial_weights = perturbed_starts(
         mlp, len(targets), network.init, settings.perturbation, seeds
     )
-    result = _fit(
-        mlp, initial_weights, scaler.transform(inputs), targets, settings.training, seeds, device
+    result = train(
+        mlp,
+        initial_weights,
+        scaler.transform(inputs),
+        targets,
+        settings.training,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(initial_weights)),
+        device=device,
+        progress=titled("pre-training", settings.training.progress),
     )
     numbers = finite_members(len(targets), result.diverged, "pre-training")
     return Pretrained(
@@ -291,28 +296,6 @@ def pretrain(
         prior=prior,
         prior_seed=prior_seed,
         inputs_given=points is not None,
-    )
-
-
-def _fit(
-    mlp: MLP,
-    initial_weights: Floats,
-    inputs: Array,
-    targets: Array,
-    training: TrainingSettings,
-    seeds: np.random.SeedSequence,
-    device: str,
-) -> TrainingResult:
-    """Train networks with initial weights (K, d) on scaled realisations (K, M, n_out)."""
-    return train(
-        mlp,
-        initial_weights,
-        inputs,
-        targets,
-        training,
-        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(initial_weights)),
-        device=device,
-        progress=titled("pre-training", training.progress),
     )
 
 

@@ -42,9 +42,9 @@ BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """Distribution and default size of a design of the paper, or of the reference table."""
+    """Kind and default size of a design."""
 
-    inputs: str  # independent "uniform" or "beta" draws, or a "hypercube", over INPUT_BOUNDS
+    kind: str  # independent "uniform" or "beta" draws, or a "hypercube", or the kind of paths
     count: int  # number of different inputs
     replicates: int  # number of microstructures per input
 
@@ -240,25 +240,18 @@ def named_design(
         >>> design.inputs.shape, design.groups.tolist()
         ((6, 4), [0, 0, 0, 1, 1, 1])
     """
-    if not isinstance(name, str) or name not in NAMED_DESIGNS:
-        raise ValueError(
-            f"name = {name!r:.60} is not a design: allowed are {', '.join(NAMED_DESIGNS)}"
-        )
-    spec = NAMED_DESIGNS[name]
-    count = spec.count if count is None else count
-    repeats = spec.replicates if replicates is None else replicates
-    seed, count, repeats = checked_sizes(seed, count, repeats)
+    kind, seed, count, repeats = checked_design(NAMED_DESIGNS, name, seed, count, replicates)
     from scipy import stats  # imported here, because the import is slow and workers do not need it
 
     rng = np.random.default_rng(seeds_of(name, seed))
-    if spec.inputs == "hypercube":
+    if kind == "hypercube":
         sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
         # Set the generator afterwards: newer versions of SciPy would draw from a child of it.
         sampler.rng = rng
         unit = sampler.random(count)
     else:
         unit = rng.random((count, len(INPUT_NAMES)))
-    if spec.inputs == "beta":
+    if kind == "beta":
         a, b = np.transpose(BETA_SHAPES)
         unit = stats.beta.ppf(unit, a, b)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
@@ -266,12 +259,23 @@ def named_design(
     return Design(name, seed, points.repeat(repeats, axis=0), np.arange(count).repeat(repeats))
 
 
-def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int]:
-    """Return seed, number of inputs and microstructures per input; a ValueError if out of range."""
+def checked_design(
+    designs: Mapping[str, NamedDesign],
+    name: str,
+    seed: int,
+    count: int | None,
+    replicates: int | None,
+) -> tuple[str, int, int, int]:
+    """Return kind, seed, and numbers of inputs and microstructures per input of a named design."""
+    if not isinstance(name, str) or name not in designs:
+        raise ValueError(f"name = {name!r:.60} is not a design: allowed are {', '.join(designs)}")
+    design = designs[name]
+    count = design.count if count is None else count
+    repeats = design.replicates if replicates is None else replicates
     seed = require_integer("seed", seed, 0, MAX_SEED)
     count = require_integer("count", count, 1, MAX_SAMPLES)
-    repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES // count)
-    return seed, count, repeats
+    repeats = require_integer("replicates", repeats, 1, MAX_SAMPLES // count)
+    return design.kind, seed, count, repeats
 
 
 def digest_microstructures(design: Design) -> str:

@@ -4,12 +4,10 @@ Random paths change direction and unload. Cycles and the tension test of the pap
 that was trained on random paths.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.design import Design, checked_sizes, seeds_of
+from fe_data.dataset.design import Design, NamedDesign, checked_design, seeds_of
 from fe_data.loading import Loading
 from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, require_between, require_integer, require_kind
@@ -28,22 +26,14 @@ _MAX_INCREMENTS = 10_000  # of a random path, whose kernel then takes 0.8 GB
 _TENSION = 0.05  # largest strain of the tension test of the paper
 
 
-@dataclass(frozen=True)
-class PathSet:
-    """Kind and default size of a set of RVEs with strain paths."""
-
-    kind: str  # "random", "large random", "cycle" or "tension"
-    count: int  # number of different inputs, each with a separate path
-    replicates: int  # number of microstructures per input
-
-
+# Sets of RVEs with strain paths, a separate one for each input
 PATH_SETS = {
-    "random": PathSet("random", 500, 1),
-    "repeated_random": PathSet("random", 20, 5),
-    "reference_random": PathSet("random", 15, 20),
-    "reference_random_large": PathSet("large random", 15, 20),
-    "reference_cycles": PathSet("cycle", 15, 20),
-    "reference_tension": PathSet("tension", 15, 20),
+    "random": NamedDesign("random", 500, 1),
+    "repeated_random": NamedDesign("random", 20, 5),
+    "reference_random": NamedDesign("random", 15, 20),
+    "reference_random_large": NamedDesign("large random", 15, 20),
+    "reference_cycles": NamedDesign("cycle", 15, 20),
+    "reference_tension": NamedDesign("tension", 15, 20),
 }
 
 
@@ -161,19 +151,14 @@ def path_design(
         >>> len(design), design.sample(2).loading == design.sample(0).loading
         (6, True)
     """
-    if not isinstance(name, str) or name not in PATH_SETS:
-        raise ValueError(f"name = {name!r:.60} is not a set: allowed are {', '.join(PATH_SETS)}")
-    chosen = PATH_SETS[name]
-    count = chosen.count if count is None else count
-    repeats = chosen.replicates if replicates is None else replicates
-    seed, count, repeats = checked_sizes(seed, count, repeats)
+    kind, seed, count, repeats = checked_design(PATH_SETS, name, seed, count, replicates)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     inputs = []
     paths = []
     for index in range(count):
         rng = np.random.default_rng(seeds_of(name, seed, 0, index))
         inputs.append(low + rng.random(len(INPUT_NAMES)) * (high - low))
-        paths.append(_path(chosen.kind, rng))
+        paths.append(_path(kind, rng))
     return Design(
         name=name,
         seed=seed,
@@ -184,7 +169,7 @@ def path_design(
 
 
 def _path(kind: str, rng: np.random.Generator) -> Loading:
-    """Draw a path of one kind, see `PathSet.kind`."""
+    """Draw a path of the kind "random", "large random", "cycle" or "tension"."""
     if kind == "cycle":
         return cycle(rng)
     if kind == "tension":

@@ -14,8 +14,6 @@ from bnn.paths import PhaseProperties
 from bnn.paths.phases import (
     INPUTS,
     PHASES,
-    checked_bounds,
-    checked_paths,
     scaled,
 )
 from studies.path_surrogates.rve_stress import Localisation, consistent, rve_stress
@@ -36,9 +34,6 @@ class PhysicallyRecurrentNetwork:
         n_fibre: Number of points in the fibres.
         hidden: Width of the hidden layer.
 
-    Raises:
-        ValueError: If bounds do not have the shape (2, 4), or are out of their range.
-
     Examples:
         >>> import numpy as np
         >>> from studies.path_surrogates.physically_recurrent import PhysicallyRecurrentNetwork
@@ -46,7 +41,7 @@ class PhysicallyRecurrentNetwork:
         >>> network = PhysicallyRecurrentNetwork(bounds)
         >>> weights = network.initial_weights(2, random_state=0)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
-        >>> network.stress(weights, [[0.3, 400.0, 400.0, 0.4]], strain[None]).shape
+        >>> network.stress(weights, np.array([[0.3, 400.0, 400.0, 0.4]]), strain[None]).shape
         (2, 1, 20, 3)
     """
 
@@ -56,19 +51,10 @@ class PhysicallyRecurrentNetwork:
     n_fibre: int = 2
     hidden: int = 16
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds, INPUTS))
-
     @property
     def n_points(self) -> int:
         """Number of points in matrix and fibres, P."""
         return self.n_matrix + self.n_fibre
-
-    @property
-    def n_weights(self) -> int:
-        """Number of weights and biases of one network, d."""
-        n_in = len(INPUTS)
-        return (n_in + 1) * self.hidden + (self.hidden + 1) * self.n_points * ENTRIES
 
     def initial_weights(
         self, n: int, random_state: int | np.random.Generator | None = None
@@ -122,15 +108,7 @@ class PhysicallyRecurrentNetwork:
 
         Returns:
             Mean stress (K, N, T, 3), xx, yy, xy [MPa].
-
-        Raises:
-            ValueError: If shapes do not match, a number is not finite, an input is out of its
-                range, or a strain is above 0.5.
         """
-        X, strain = checked_paths(X, strain, INPUTS)
-        weights = np.asarray(weights, dtype=float)
-        if weights.ndim != 2 or weights.shape[1] != self.n_weights:
-            raise ValueError(f"weights have shape {weights.shape}: must be (K, {self.n_weights})")
         inputs = torch.as_tensor(X)
         with torch.no_grad():
             points = self.localisation(torch.as_tensor(weights), inputs)

@@ -6,6 +6,7 @@ scatter decreases with the number of fibres. An interrupted run continues.
 """
 
 import argparse
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from fe_data.statistics.compare import format_comparison
 
 MICROSTRUCTURES = {15: 80, 30: 40, 60: 20, 120: 6}  # number of fibres → microstructures per input
 OUT = Path("data/size_effect")
+RESULTS = Path(__file__).with_name("results")
 # Inputs with their largest value in a corner of the input space; the others have their smallest.
 CORNERS = (
     ("b_m_MPa",),
@@ -44,7 +46,12 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 
 def main() -> None:
     """Print differences from the largest RVEs, and the exponents of the scatter."""
+    parser = argparse.ArgumentParser("python -m studies.size_effect", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="also replace the committed tables")
+    options = parser.parse_args()
     tables = {n: simulate(n) for n in MICROSTRUCTURES}
+    for n in tables if options.write else ():
+        shutil.copy(OUT / str(n) / "dataset.csv", RESULTS / f"{n}.csv")
     comparisons = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in list(comparisons.items())[:-1]:  # the last is the reference
         print(f"{n} fibres: {format_comparison(comparison)}")
@@ -53,5 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

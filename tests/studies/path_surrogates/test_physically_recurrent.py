@@ -46,10 +46,3 @@ def test_the_tangent_is_symmetric():
     tangent = torch.autograd.functional.jacobian(last, end) / torch.tensor([1.0, 1.0, 2.0])
     assert torch.allclose(tangent, tangent.T, rtol=1e-9)
     assert (torch.linalg.eigvalsh(tangent) > 0).all()
-
-
-def test_weights_of_another_network_are_refused():
-    X, walk = rves_on_paths(2)
-    weights = NETWORK.initial_weights(1, random_state=0)
-    with pytest.raises(ValueError, match="weights have shape"):
-        NETWORK.stress(weights[:, 1:], X, walk)
