@@ -199,6 +199,33 @@ def test_far_from_the_data_f_needs_no_noise():
         assert total.max() == pytest.approx(1e100)
 
 
+FALLING = HeteroscedasticNoise(np.outer([-1.0, 1.0, 0.0], [1.0, 1.0]), CORRELATION)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        small(bnn.VanillaEnsemble, noise=FALLING),
+        bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(), 2), noise=FALLING),
+    ],
+    ids=["ensemble", "process"],
+)
+def test_noise_that_vanishes_in_double_precision_has_a_size(model):
+    """At the data of log σ = -10⁴ too; an ensemble says that this is too small to train with."""
+    np.testing.assert_allclose(np.sqrt(FALLING([[-1e4, 0.0]])[0, 0, 0]), 1e-100)
+    assert not FALLING.log_slopes([[-1e4, 0.0]]).any()
+    far = np.vstack([X, [[-1e4, 0.0]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", bnn.NuggetWarning)
+        try:
+            model.fit(far, np.vstack([Y, Y[:1]]))
+        except ValueError as error:
+            assert "too small for single precision" in str(error)
+        else:
+            assert np.isfinite(model.predict(far, return_std=True, include_noise=True)[1]).all()
+
+
 @pytest.mark.usefixtures("one_family")
 def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():
     """Of every estimate, however far away, one input as another; within it is log-linear."""
