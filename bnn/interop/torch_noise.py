@@ -28,7 +28,7 @@ def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
             z = X.unsqueeze(-1).clamp(*limits)
             basis = torch.cat([z, z[..., squares, :] ** 2], dim=-2)
             logs = coefficients[0] + (basis * coefficients[1:]).sum(dim=-2)
-        scale = torch.exp(logs.clamp(max=LARGEST_LOG))
+        scale = torch.exp(logs.clamp(-LARGEST_LOG, LARGEST_LOG))
         return scale.unsqueeze(-1) * double(covariance.correlation) * scale.unsqueeze(-2)
     return double(covariance).expand(*X.shape[:-1], -1, -1)
 

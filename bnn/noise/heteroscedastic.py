@@ -34,7 +34,7 @@ from safe_files.text import Short
 # coefficient of an output.
 BOOTSTRAP = 20
 ENOUGH = 10
-LARGEST_LOG = float(np.log(LARGEST))  # largest log standard deviation
+LARGEST_LOG = float(np.log(LARGEST))  # of a standard deviation; the smallest is minus this
 
 
 @storable
@@ -45,7 +45,7 @@ class HeteroscedasticNoise(Short):
     The logarithms of the standard deviations, which are the diagonal of D(x), are linear in the
     inputs and in the squares of some inputs. Outside its bounds the noise has the covariance of the
     nearest point inside. Noise that is estimated from data has the ranges of the inputs as bounds.
-    Standard deviations are at most 1e100.
+    Standard deviations are from 1e-100 to 1e100.
 
     Attributes:
         coefficients: Coefficients of 1, of each input and of each square,
@@ -122,7 +122,7 @@ class HeteroscedasticNoise(Short):
             ValueError: If X has a wrong number of inputs.
         """
         # Σ(x) = D(x) R D(x)
-        scale = np.exp(np.minimum(self._logs(X), LARGEST_LOG))
+        scale = np.exp(np.clip(self._logs(X), -LARGEST_LOG, LARGEST_LOG))
         return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
 
     def log_slopes(self, X: ArrayLike) -> Array:
@@ -137,7 +137,7 @@ class HeteroscedasticNoise(Short):
         Raises:
             ValueError: If X has a wrong number of inputs.
         """
-        grows = self._logs(X) <= LARGEST_LOG
+        grows = np.abs(self._logs(X)) <= LARGEST_LOG
         X = as_points("X", X)
         n_in = self.n_inputs
         slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))

@@ -90,6 +90,8 @@ def generate(
     """Simulate a design into a dataset folder. Run the same command again to resume."""
     from joblib import cpu_count
 
+    from fe_data.dataset.requirements import all_inclusions
+
     settings: Settings = context.meta["shared"]
     phases = None if material is None else options.phases(material)
     fibres = microstructure, height
@@ -99,7 +101,8 @@ def generate(
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
     say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
-    paths = loadings_with_hints(loading, context, settings, phases) or None
+    inclusions = all_inclusions(design, interphase)
+    paths = loadings_with_hints(loading, context, settings, phases, inclusions) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     if microstructure is None and not paths:  # samples of a group follow different paths
@@ -160,13 +163,16 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
+    from fe_data.composite.phases import inclusions_of
+
     settings: Settings = context.meta["shared"]
     vf, fibres = _fibres_of_rve(vf, microstructure, height, seed, settings)
     values = vf, E_f_GPa, b_m_MPa, c_m
     inputs, phases = _inputs_of_rve(values, material, interphase, solver, settings)
-    paths = loadings_with_hints(loading, context, settings, phases)
-    inclusions = vf if isinstance(fibres, int) else fibres
-    paths = options.strength(strength, paths, phases, inclusions, interphase, context)
+    arrangement = vf if isinstance(fibres, int) else fibres
+    inclusions = inclusions_of(arrangement, interphase)
+    paths = loadings_with_hints(loading, context, settings, phases, inclusions)
+    paths = options.strength(strength, paths, phases, arrangement, interphase, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, INTERFACES, Simulation, run_rve

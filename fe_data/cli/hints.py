@@ -34,12 +34,16 @@ def say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None"
 
 
 def loadings_with_hints(
-    loading: Any, context: typer.Context, settings: Settings, phases: "fe_data.Phases | None"
+    loading: Any,
+    context: typer.Context,
+    settings: Settings,
+    phases: "fe_data.Phases | None",
+    inclusions: set[str],
 ) -> "list[fe_data.Loading]":
     """Return the paths of --loading; print a hint if one seems to be a mistake.
 
     Hints are about strains that may be in percent, very long paths, and temperatures without
-    effect.
+    effect on the matrix or on an inclusion.
     """
     paths = options.loadings(loading, context)
     largest = max((path.largest_strain for path in paths), default=0.0)
@@ -50,10 +54,10 @@ def loadings_with_hints(
         say(f"--loading has a path of {longest} increments: an RVE takes minutes or hours", OK)
     temperatures: list[Any] = [path.temperature or () for path in paths]
     if phases is not None and any(map(any, temperatures)):
-        materials = (phases.matrix, phases.fibres, *phases.others.values())
+        materials = (phases.matrix, *map(phases.of, inclusions))
         if not any(material.elasticity.expansion.any() for material in materials):
-            say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
-        elif rigid := phases.without_expansion(["fibres", *phases.others]):
+            say("the temperature has no effect: no phase of the RVE has alpha_per_K", OK)
+        elif rigid := phases.without_expansion(inclusions):
             what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
             say(f"{what}: add it to --material if it is missing", OK)
     return paths

@@ -8,9 +8,9 @@ import numpy as np
 from fe_data.composite.elasticity import TO_KELVIN, shear_rotation
 from fe_data.composite.interface import Strength, envelope_loading, strength_loading
 from fe_data.composite.measured import Measured
-from fe_data.composite.phases import Phases
+from fe_data.composite.phases import Phases, require_no_phases
 from fe_data.composite.rve import DROP, solve_composite
-from fe_data.errors import SimulationError
+from fe_data.errors import SimulationError, memory_errors
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import arrange_fibres
@@ -64,7 +64,8 @@ def sample_strength(
         The strength, or the reason why there is none.
 
     Raises:
-        ValueError: If no phase can break, or an argument is out of range.
+        ValueError: If no phase can break, an argument is out of range, or a setting describes a
+            phase.
     """
     return _sample(phases, name, strength_loading(name), vf, seed, settings, drop)
 
@@ -86,7 +87,8 @@ def sample_envelope(
         The mean stresses at the peak.
 
     Raises:
-        ValueError: If nothing can break, or an argument is out of range.
+        ValueError: If nothing can break, an argument is out of range, or a setting describes a
+            phase.
     """
     loading = envelope_loading(angle)
     sample = _sample(phases, f"{angle:g}", loading, vf, seed, settings, drop)
@@ -136,6 +138,7 @@ def _sample(
     drop: float,
 ) -> SampledStrength:
     """Load one random microstructure until it breaks."""
+    require_no_phases(settings)
     phases.require_breakable(vf)
     try:
         fibres = arrange_fibres(seed, VolumeFraction(vf), settings)
@@ -148,16 +151,17 @@ def _break(
     phases: Phases, fibres: Microstructure, loading: Loading, settings: Settings, drop: float
 ) -> tuple[Strength | None, str]:
     """Load a microstructure until it breaks: its strength, and why it was not reached."""
-    solved = solve_composite(
-        phases,
-        fibres,
-        loading,
-        resolution=settings.resolution,
-        tolerance=settings.tolerance,
-        partial=True,
-        silent=True,
-        drop=drop,
-    )
+    with memory_errors():  # which are no property of the microstructure
+        solved = solve_composite(
+            phases,
+            fibres,
+            loading,
+            resolution=settings.resolution,
+            tolerance=settings.tolerance,
+            partial=True,
+            silent=True,
+            drop=drop,
+        )
     if isinstance(solved.stop, KeyboardInterrupt):
         raise solved.stop
     strength = solved.strength

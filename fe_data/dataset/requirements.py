@@ -43,12 +43,16 @@ def _require_strengths(design: Design, simulator: worker.MaterialSimulator) -> N
                 )
 
 
+def all_inclusions(design: Design, interphase: float) -> set[str]:
+    """Return the names of the phases in the matrices of all RVEs of a design."""
+    largest_vf = float(design.inputs[:, INPUT_NAMES.index("vf")].max())
+    rves = design.microstructures or [largest_vf]
+    return {name for fibres in rves for name in inclusions_of(fibres, interphase)}
+
+
 def _require_phases_of_fields(design: Design, simulator: worker.MaterialSimulator) -> None:
     """Raise a ValueError if a field of the design belongs to a phase that no RVE has."""
-    largest_vf = float(design.inputs[:, INPUT_NAMES.index("vf")].max())
-    present = {"matrix", INTERFACE}
-    for fibres in design.microstructures or [largest_vf]:
-        present |= inclusions_of(fibres, simulator.interphase)
+    present = {"matrix", INTERFACE} | all_inclusions(design, simulator.interphase)
     for name in design.fields:
         if (phase := name.partition(".")[0]) not in present:
             ring = ": give interphase (option --interphase)" if phase == INTERPHASE else ""
@@ -93,9 +97,7 @@ def _require_constants(design: Design, phases: Phases, interphase: float) -> Non
     """Raise a ValueError for paths; warn the caller of `generate` of phases without expansion."""
     if design.loadings:
         raise ValueError("constants = True cannot be combined with paths, without outputs")
-    names = {name for micro in design.microstructures for name in micro.phases}
-    names |= {INTERPHASE} if interphase else set()
-    if rigid := phases.without_expansion(names or ["fibres"]):
+    if rigid := phases.without_expansion(all_inclusions(design, interphase)):
         what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
         warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=4)
 

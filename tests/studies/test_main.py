@@ -39,6 +39,15 @@ def test_the_table_of_studies_has_a_line_for_each():
     assert list(of_table()) == list(questions())
 
 
+def test_the_paper_and_its_repeats_come_from_one_commit():
+    """The rebuilt and published inputs too. Other studies name their own commits."""
+    with (ROOT / "docs" / "tables" / "runs.csv").open(encoding="utf-8", newline="") as lines:
+        commits = {line["file"]: line["commit"] for line in csv.DictReader(lines)}
+    paper = [name for name in commits if name.startswith(("figures/", "studies/repeats/"))]
+    assert "figures/full/04b_repeated_datasets.json" in paper
+    assert len({commits[name] for name in paper}) == 1
+
+
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.parts[-2] + path.stem)
 def test_the_table_of_studies_names_the_commit_of_their_results(path):
     made = json.loads(content_of(path))["provenance"]

@@ -199,6 +199,21 @@ def test_far_from_the_data_f_needs_no_noise():
         assert total.max() == pytest.approx(1e100)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::bnn.NuggetWarning")
+def test_noise_that_vanishes_in_double_precision_has_a_size():
+    """At a point of the data with log σ = -10⁴ too, which is too small to train networks."""
+    falling = HeteroscedasticNoise(np.outer([-1.0, 1.0, 0.0], [1.0, 1.0]), CORRELATION)
+    far = np.array([[-1e4, 0.0]])
+    np.testing.assert_allclose(falling(far)[0], 1e-200 * CORRELATION)
+    assert not falling.log_slopes(far).any()
+    inputs, outputs = np.vstack([X, far]), np.vstack([Y, Y[:1]])
+    exact = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(), 2), noise=falling)
+    _, total = exact.fit(inputs, outputs).predict(inputs, return_std=True, include_noise=True)
+    assert np.isfinite(total).all()
+    with pytest.raises(ValueError, match="too small for single precision"):
+        small(bnn.VanillaEnsemble, noise=falling).fit(inputs, outputs)
+
+
 @pytest.mark.usefixtures("one_family")
 def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():
     """Of every estimate, however far away, one input as another; within it is log-linear."""

@@ -366,12 +366,20 @@ def test_a_temperature_without_expansion_is_said(tmp_path, capsys):
     (tmp_path / "mine.yaml").write_text(json.dumps(content))
     path = tmp_path / "cooling.csv"
     path.write_text("path,strain_xx,strain_zz,temperature\n0,,,-100\n1,,,-50\n")
-    said = {}
-    for name in ("glass_epoxy", tmp_path / "mine.yaml"):
-        words = f"rve --vf 0.3 --material {name} --loading {path} --out {tmp_path}/out"
+    content = yaml_of("glass_epoxy")
+    content["phases"]["interphase"] = {"elasticity": {"E_GPa": 5.0, "nu": 0.3}}
+    (tmp_path / "ring.yaml").write_text(json.dumps(content))
+    nothing, rigid = "the temperature has no effect", "alpha_per_K of interphase is zero"
+    for material, reason in (
+        ("glass_epoxy", ""),
+        (f"{tmp_path}/mine.yaml", nothing),
+        (f"{tmp_path}/ring.yaml", ""),  # it has no interphase
+        (f"{tmp_path}/ring.yaml --interphase 0.1", rigid),
+    ):
+        words = f"rve --vf 0.3 --material {material} --loading {path} --out {tmp_path}/out"
         assert main(words.split()) == 2  # it has two paths
-        said[str(name)] = "the temperature has no effect" in capsys.readouterr().err
-    assert list(said.values()) == [False, True]
+        said = capsys.readouterr().err
+        assert [text for text in (nothing, rigid) if text in said] == list(filter(None, [reason]))
 
 
 @pytest.mark.usefixtures("in_this_process")

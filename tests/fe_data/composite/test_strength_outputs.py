@@ -11,6 +11,7 @@ from fe_data import (
     Design,
     Loading,
     MaterialPoint,
+    Microstructure,
     Settings,
     VolumeFraction,
     generate,
@@ -22,10 +23,17 @@ from fe_data import (
 from fe_data.__main__ import main
 from fe_data.cli.sampling import report
 from fe_data.composite.interface import Strength
-from fe_data.composite.strengths import SampledStrength, sample_strength, strength_table
+from fe_data.composite.strengths import (
+    SampledStrength,
+    sample_strength,
+    strength_of,
+    strength_table,
+)
 from fe_data.dataset.design import retry_seed
-from fe_data.errors import SimulationError
+from fe_data.errors import MeshError, SimulationError
 from fe_data.schema import OF_STRENGTH
+
+ONE_FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +126,26 @@ def test_a_dataset_has_strengths(tmp_path):
     assert table.to_pandas()["transverse_tension_dissipated_J_m2"][0] == expected.dissipated_J_m2
     with pytest.raises(ValueError, match="another configuration"):
         generate(design, settings, tmp_path, **choices)
+
+
+def test_full_memory_is_no_property_of_a_microstructure(monkeypatch):
+    def fails(*_, **__):
+        raise MeshError("gmsh could not mesh the RVE: std::bad_alloc")
+
+    phases, settings = named_phases("glass_epoxy_debonding"), Settings(n_fibres=1, resolution=2.0)
+    monkeypatch.setattr("fe_data.composite.strengths.solve_composite", fails)
+    for simulate in (
+        lambda: sample_strength(phases, "transverse_tension", 0.3, 0, settings),
+        lambda: strength_of(phases, ONE_FIBRE, "transverse_tension", settings),
+    ):
+        with pytest.raises(MemoryError):
+            simulate()
+
+
+def test_settings_of_phases_do_not_go_with_a_material():
+    phases = named_phases("glass_epoxy_debonding")
+    with pytest.raises(ValueError, match=r"nu_m = 0\.4 cannot be combined with a material"):
+        sample_strength(phases, "transverse_tension", 0.3, 0, Settings(nu_m=0.4))
 
 
 BROKEN = Strength(34.0, 0.003, True, 0.1, 0.2, 3.0, 0.01, 0.02, 0.0)
