@@ -25,13 +25,13 @@ from safe_files.locking import lock
 STATE = ROOT / ".doit"  # folder with the state of doit's tasks and the lock of a run
 
 
-def make_state(folder: Path = STATE) -> None:
+def make_state() -> None:
     """Create the folder of doit's state; ValueError if it cannot be written."""
     try:
-        folder.mkdir(exist_ok=True)
-        note(folder / "lock", folder / "state.db")
+        STATE.mkdir(exist_ok=True)
+        note(STATE / "lock", STATE / "state.db")
         for name in ("lock", "state.db"):
-            (folder / name).open("ab").close()
+            (STATE / name).open("ab").close()
     except OSError as error:
         cause = f"{error.filename} cannot be written ({error.strerror})"
         raise ValueError(f"{cause}: make the checkout writable") from None

@@ -1,7 +1,6 @@
 """Training and scores of vanilla and anchored ensembles on one draw."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +52,9 @@ CHOICES = (
 )
 
 
-def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> list[Draw]:
+def load_training_draws(settings: Ablation) -> list[Draw]:
     """Load the draws that come with the package, with the training sets of a profile."""
-    draws = load_draws(folder, load_profile("full"))
+    draws = load_draws(SHIPPED_TABLES, load_profile("full"))
     return [
         Draw(draw.test, {name: draw.cases[name][: c.count] for name, c in settings.cases.items()})
         for draw in draws

@@ -64,12 +64,7 @@ def table(
 
 
 def cycled(
-    model: StrainPathEnsemble,
-    amplitude: float,
-    preload: float = 0.0,
-    *,
-    rves: int = RVES,
-    seed: int = 5,
+    model: StrainPathEnsemble, amplitude: float, preload: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the energy that the mean and the members gain in closed cycles.
 
@@ -77,16 +72,14 @@ def cycled(
         model: A fitted ensemble.
         amplitude: Norm of the strain xx, yy, xy between the middle and an end of a cycle.
         preload: Norm of the strain at the middle of the cycles; zero is rest.
-        rves: Number of RVEs.
-        seed: Seed of inputs and directions.
 
     Returns:
-        `gains` of the mean, (1, rves), and of the members, (K, rves).
+        `gains` of the mean, (1, RVES), and of the members, (K, RVES).
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(5)
     low, high = model.basis.bounds
-    X = rng.uniform(low, high, (rves, 4))
-    ends, middles = (_directions(rves, rng) for _ in range(2))
+    X = rng.uniform(low, high, (RVES, 4))
+    ends, middles = (_directions(RVES, rng) for _ in range(2))
     strain, first = cycles(amplitude * ends, preload * middles)
     mean = gains(model.predict(X, strain)[None], strain, first)
     return mean, gains(model.predict_members(X, strain), strain, first)

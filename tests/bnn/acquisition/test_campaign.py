@@ -150,11 +150,11 @@ def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monk
     np.testing.assert_array_equal(asked, candidates[bnn.select_runs(model, candidates, 3)[0]])
 
 
-def share_of_failures(path, seed, fails, rounds=8):
+def share_of_failures(path, seed, fails):
     """The share of runs that fail after the first two rounds."""
     campaign = made(path, n_initial=10, batch_size=5, random_state=seed)
     distances = []
-    while campaign.round < rounds:
+    while campaign.round < 8:
         X = campaign.ask()
         failed = fails(X)
         campaign.tell(X, np.where(failed[:, None], np.nan, simulate(X)))

@@ -42,8 +42,8 @@ def ensemble():
     ).pretrain(np.linspace(-2.0, 2.0, 60)[:, None])
 
 
-def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
-    """Draw f on GRID from the posterior of the weights, (n_samples, 21)."""
+def nuts(ensemble, covariance, mean):
+    """Draw f on GRID from the posterior of the weights, (400, 21)."""
     X, y = (torch.as_tensor(v) for v in data())
     architecture = ensemble.pretrained_.architecture
     root = np.linalg.cholesky(covariance)
@@ -65,8 +65,8 @@ def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
     kernel = pyro_mcmc.NUTS(potential_fn=potential, max_tree_depth=7)
     sampler = pyro_mcmc.MCMC(
         kernel,
-        num_samples=n_samples,
-        warmup_steps=n_warmup,
+        num_samples=400,
+        warmup_steps=200,
         initial_params={"z": torch.zeros(len(mean), dtype=torch.float64)},
         disable_progbar=True,
     )

@@ -16,8 +16,8 @@ from fe_data import load_paths, mean_field, random_path, strain_concentration
 BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
 
 
-def rves_on_paths(n, seed=0):
-    rng = np.random.default_rng(seed)
+def rves_on_paths(n):
+    rng = np.random.default_rng(0)
     X = rng.uniform(*BOUNDS, (n, 4))
     return X, np.array([random_path(rng, increments=40) for _ in range(n)])
 

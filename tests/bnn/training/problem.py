@@ -21,8 +21,8 @@ def problem():
     return weights, X, y, member_seeds(seed_sequence(0), K)
 
 
-def objective_near(weights, kind=LowRankGaussian):
+def objective_near(weights):
     """The weights near anchors, under a prior that is learnt from these."""
     anchors = weights + 0.05 * np.random.default_rng(3).standard_normal(weights.shape)
-    prior = kind.fit(anchors, ARCHITECTURE)
+    prior = LowRankGaussian.fit(anchors, ARCHITECTURE)
     return Objective(25.0 * np.eye(3), prior.regulariser(), anchors.astype(np.float32))
