@@ -15,7 +15,7 @@ import numpy as np
 from bnn._validation import Array, varies
 from bnn.gp.kernel import STEP, Kernel, Place, check_finite, differences, with_parameters
 
-MOST_POINTS = 5  # most data from which the points of the equations are made
+MOST_POINTS = 5  # most data from which the points of the equations are made, and one per input
 NEARER = (1.0, 0.3, 0.1, 0.03)  # distances of these points, relative to the distances of data
 OTHER = (0.8, 1.25)  # factors of parameters, because units must not depend on values
 EFFECT = 1e-6  # least derivative of k that is not rounding, relative to k
@@ -84,7 +84,13 @@ def _parameters(kernel: Kernel) -> tuple[dict[Place, float], dict[Place, float]]
 def _points(X: Array) -> Array:
     """Return points within the ranges of X, (n, n_in), at several distances, in ranges."""
     ranges = np.where(varies(X), np.ptp(X, axis=0), 1.0)
-    data = X[np.linspace(0, len(X) - 1, min(MOST_POINTS, len(X))).astype(int)] / ranges
+    rows = np.linspace(0, len(X) - 1, min(MOST_POINTS, len(X))).astype(int).tolist()
+    # Inputs that vary do so in some of these rows. Otherwise their parameters seem to have no
+    # effect, as with designs on a grid and with categories.
+    for column in X.T[varies(X)]:
+        if not varies(column[rows]):
+            rows.append(int(np.abs(column - column[rows[0]]).argmax()))
+    data = X[rows] / ranges
     nearer = [data + share * (np.roll(data, 1, axis=0) - data) for share in NEARER]
     return np.vstack([data, *nearer])
 

@@ -77,6 +77,19 @@ class Fractional(bnn.Kernel):
         return self.size * np.abs(X[:, 0]) ** (2.0 * self.hurst)
 
 
+@dataclass(repr=False)
+class Levels(bnn.Kernel):
+    """The product of exp(-1 / l_i) over the inputs in which points differ."""
+
+    lengths: tuple = (1.0, 1.0)
+
+    def _evaluate(self, A, B):
+        return np.exp(-((A[:, None] != B[None]) @ (1.0 / np.array(self.lengths))))
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
 CUSTOM = {
     "guide": BendingAndShear(None, None) + bnn.RBF(None, None),
     "several units": ScaledLines(None, None, None),
@@ -155,6 +168,16 @@ def test_units_follow_from_the_formula(kernel, wanted):
         units = units_of(kernel, unit * X)
         exponents = {name: (u.output, u.inputs[0]) for (name, _), u in units.items()}
         assert exponents == {k: pytest.approx(v, abs=1e-6) for k, v in wanted.items()}
+
+
+@pytest.mark.parametrize("period", range(2, 21))
+@pytest.mark.parametrize("rows", [6, 21, 81])
+def test_units_follow_whatever_the_order_of_levels(rows, period):
+    """Also if rows at equal distances, such as 0, 5, 10, 15 and 20, have the same level."""
+    numbers = np.arange(rows)
+    levels = numbers % period == 0
+    units = units_of(Levels((None, None)), np.column_stack([numbers, levels]))
+    assert list(units) == [("lengths", 0), ("lengths", 1)]
 
 
 def test_a_kernel_whose_units_do_not_follow_needs_quantities():
