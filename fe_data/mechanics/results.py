@@ -71,7 +71,13 @@ class RVEResult(Short):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SolvedRVE(Short):
-    """A solved RVE of either solver, with all data for figures and records."""
+    """A solved RVE of either solver, with all data for figures and records.
+
+    Attributes:
+        cracks: What has broken at the end; None if nothing can break.
+        further_outputs: Effective properties that only one of the solvers has, by name.
+        further_info: Texts for the record, by name.
+    """
 
     microstructure: Microstructure
     discretisation: Domain  # the mesh
@@ -85,7 +91,7 @@ class SolvedRVE(Short):
     n_dofs: int
     seconds: dict[str, float]  # wall time of each stage
     stop: ConvergenceError | KeyboardInterrupt | None  # what ended the path early, if anything did
-    cracks: Cracks | None = None  # what has broken at the end; None if nothing can break
+    cracks: Cracks | None = None
     further_outputs: dict[str, float] = dataclasses.field(default_factory=dict)
     further_info: dict[str, str] = dataclasses.field(default_factory=dict)
 
