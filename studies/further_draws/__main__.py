@@ -73,7 +73,12 @@ def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[
     second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
     empty = [""] * (len(printed.header) - 1)
     lines.append(["RMSE, gain of E_eff less gain of b_eff", written(second, 3), *empty])
-    return [*printed.header, "Wilcoxon p"], lines
+    of_intervals = {"gain", printed.header[-1]}
+    header = [
+        f"{column} ± 95 % half-width" if column in of_intervals else column
+        for column in printed.header
+    ]
+    return [*header, "Wilcoxon p"], lines
 
 
 def compare(folders: list[Path]) -> None:

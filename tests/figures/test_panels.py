@@ -1,11 +1,13 @@
 """Our pictures have the panels, axes and limits of the paper's, so that they can be compared."""
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from figures.composite import load_designs
-from figures.composite.problem import LABELS
+from figures.composite.problem import INPUT_LABELS, LABELS, load_samples
 from figures.example_1d import panels as example
 from figures.example_1d.ensembles import GRID, Prediction, exact_posterior
 from figures.materials_data import SETS
@@ -13,7 +15,7 @@ from figures.materials_data import panels as data
 from figures.materials_surrogate import panels as surrogate
 from figures.materials_surrogate.surrogate import Prediction as Surrogate
 from figures.materials_surrogate.surrogate import score_rows
-from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES
+from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST
 from figures.prior_study import panels as prior
 
 
@@ -110,13 +112,43 @@ def test_fig_10_has_seven_inputs_in_colours(designs):
         assert {len(line.get_xdata()) for line in panel.lines} == {10}
 
 
-def test_fig_14_has_a_panel_per_method_with_its_average_area():
+def test_fig_11_has_equal_limits_and_networks_before_realisations():
+    test_set = load_samples(SHIPPED_TABLES, TEST)
+    theta = np.full(len(LABELS), 0.5)
+    for panel in surrogate.prior_mean(test_set, theta, dict.fromkeys(LABELS, 0.5)).axes:
+        assert panel.get_xlim() == panel.get_ylim()
+    networks = SimpleNamespace(sample=lambda X: np.ones((3, len(X), len(LABELS))))
+    axes = surrogate.prior_functions(theta, 0, networks).axes
+    rows = [panel.get_ylabel().split("\n")[0] for panel in axes[:: len(INPUT_LABELS)]]
+    assert rows == ["networks"] * 2 + ["further: realisations"] * 2
+
+
+@pytest.fixture(scope="module")
+def predicted():
+    """Predictions of three ensembles of different spread for 50 test points."""
     rng = np.random.default_rng(0)
     observed = rng.uniform(-1, 1, (50, 5))
-    sizes = {
+    return {
         name: Surrogate(observed + spread * rng.normal(size=(10, 50, 5)), observed)
         for name, spread in (("prior", 0.5), ("outd_anchored", 0.3), ("outd_vanilla", 0.1))
     }
+
+
+def test_figs_12_and_13_have_one_set_of_limits_for_all_predictions(predicted):
+    rows = score_rows([predicted])
+    laws = [16, 5, 6, 7]
+    limits = []
+    for name, prediction in predicted.items():
+        compared = list(predicted.values())
+        axes = surrogate.predictions(prediction, rows[name], laws, compared).axes
+        limits.append([(panel.get_xlim(), panel.get_ylim()) for panel in axes])
+        for x, y in limits[-1][: len(LABELS)]:
+            assert x == y
+    assert limits[0] == limits[1] == limits[2]
+
+
+def test_fig_14_has_a_panel_per_method_with_its_average_area(predicted):
+    sizes = predicted
     rows = score_rows([sizes])
     methods = {"prior": "prior", "anchored": "outd_anchored", "vanilla": "outd_vanilla"}
     axes = surrogate.calibration([sizes], rows, methods).axes
