@@ -3,7 +3,7 @@
 The published code differs from the procedure that the paper describes. The study starts with the
 described procedure and adds the differences one after the other, with six seeds each. FOLDER has
 the tables: the shipped ones by default, or the published ones as `import-published` writes them.
-The study takes about five minutes on two cores.
+The study takes about ten minutes on two cores.
 """
 
 import argparse
