@@ -235,8 +235,8 @@ class Linear(Kernel):
     curvature on either side. The parts beyond the ends are h₊ = max(x_i - o_i - e_i, 0) and
     h₋ = max(o_i - x_i - e_i, 0). This adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
 
-    From the distance `reach` on these functions are constant, and others begin, whose slopes are
-    independent of them and have the same variance. So does what data say of the slope end there.
+    At the distance `reach` these functions become constant. There others begin, with independent
+    slopes of the same variance, of which data within the reach say nothing.
 
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.

@@ -138,8 +138,8 @@ def test_figs_12_and_13_have_one_set_of_limits_for_all_predictions(predicted):
     rows = score_rows([predicted])
     laws = [16, 5, 6, 7]
     limits = []
+    compared = list(predicted.values())
     for name, prediction in predicted.items():
-        compared = list(predicted.values())
         axes = surrogate.predictions(prediction, rows[name], laws, compared).axes
         limits.append([(panel.get_xlim(), panel.get_ylim()) for panel in axes])
         for x, y in limits[-1][: len(LABELS)]:
@@ -148,10 +148,9 @@ def test_figs_12_and_13_have_one_set_of_limits_for_all_predictions(predicted):
 
 
 def test_fig_14_has_a_panel_per_method_with_its_average_area(predicted):
-    sizes = predicted
-    rows = score_rows([sizes])
+    rows = score_rows([predicted])
     methods = {"prior": "prior", "anchored": "outd_anchored", "vanilla": "outd_vanilla"}
-    axes = surrogate.calibration([sizes], rows, methods).axes
+    axes = surrogate.calibration([predicted], rows, methods).axes
     for panel, (label, method) in zip(axes, methods.items(), strict=False):
         area = rows[method].miscalibration.mean
         assert panel.get_title() == f"{label}, average area {area:.2f}"

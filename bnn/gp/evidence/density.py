@@ -426,8 +426,8 @@ class FamilyDensity:
 def _variances_within_reach(kernel: sk.Kernel, places: Array) -> Array:
     """Return k(x, x) of the kernel of a family, (m,), without slopes beyond the reach of its trend.
 
-    Data say nothing of those slopes. Their variances differ between draws by more than all others,
-    where a warp puts places far beyond the reach.
+    A warp may put places far beyond the reach. The variances of these slopes, of which data say
+    nothing, would then outweigh all others.
     """
     if isinstance(kernel, Warped):
         return _variances_within_reach(kernel.kernel, kernel.coordinates(places))
