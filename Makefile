@@ -4,6 +4,10 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
+# Studies run at full size, unless the environment or the command line has a profile.
+ifeq ($(origin PROFILE),undefined)
+study: export PROFILE = full
+endif
 # What a user may set: make report PROFILE=quick DATA=my_tables SEED=3
 PROFILE ?= quick
 DATA ?=
@@ -84,7 +88,6 @@ datasets: environment
 	  paths) $(CLEAN) --list data/paths --run $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"} ;; \
 	  *) echo "make: NAME = $$NAME: must be reference or paths, or left out" >&2; exit 2 ;; esac
 
-study: export PROFILE = full
 study: environment
 	@$(PYTHON_ARGS) -m studies $${NAME:+"$$NAME"}
 
