@@ -12,6 +12,7 @@ factor of the tangent replaces the Cholesky factor.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,9 @@ from fe_data.sparse.solver import sparse_cholesky, sparse_ldl
 from safe_files.text import Short
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
+# The same if phases or interfaces can soften. With 30 fibres these iterations take less time than an
+# LU factor.
+_MAX_ITERATIONS_SOFTENING = 60
 _REFINEMENTS = 4  # calls of GMRES for a solution to machine precision
 _REFACTORISE_AFTER = 10  # after more iterations than this, the next solve begins with a new factor
 
@@ -37,7 +41,7 @@ class TangentSystem(Short):
         block: Number of displacements of a node.
         size: Number k of components of the mean strain.
         indefinite: Whether the tangent may be indefinite, so that its symmetric part is factorised
-            as L S Lᵀ. Then a failure of GMRES ends the solve instead of an LU factor.
+            as L S Lᵀ.
 
     Attributes:
         values: (pairs, c, c) blocks of K between nodes, in the order of a BSR matrix.
@@ -76,7 +80,7 @@ class TangentSystem(Short):
         self._solver = solver(upper.indptr, upper.indices, coordinates)
         self.name = self._solver.name
         self._refactorise_after = 2 if indefinite else _REFACTORISE_AFTER
-        self._may_use_lu = not (indefinite and self.name == "multifrontal")
+        self._most = _MAX_ITERATIONS_SOFTENING if indefinite else _MAX_ITERATIONS
         self.counts = {"factorisations": 0, "iterations": 0, "lu_factorisations": 0}
         self._free: Floats = np.empty((size, 0))
         self.drop_factor()
@@ -153,11 +157,11 @@ class TangentSystem(Short):
         )
         if not stale:
             x, iterations = self._iterate(rhs, free, accuracy)
-            if iterations <= _MAX_ITERATIONS:
+            if iterations <= self._most:
                 return x
         self.factorise(free)
         x, iterations = self._iterate(rhs, free, accuracy)
-        if iterations > _MAX_ITERATIONS and self._is_symmetric and self._may_use_lu:
+        if iterations > self._most and self._is_symmetric:
             self._is_symmetric = False
             self.factorise(free)
             x, iterations = self._iterate(rhs, free, accuracy)
@@ -165,7 +169,8 @@ class TangentSystem(Short):
 
     def _iterate(self, rhs: Floats, free: Floats, accuracy: float) -> tuple[Floats, int]:
         """Solve by GMRES with the last factor; return the solution and the iterations."""
-        x, iterations = gmres(lambda v: self.product(v, free), self._precondition, rhs, accuracy)
+        product = partial(self.product, free=free)
+        x, iterations = gmres(product, self._precondition, rhs, accuracy, self._most)
         self.counts["iterations"] += iterations
         self._last_iterations = iterations
         return x, iterations
@@ -210,6 +215,7 @@ def gmres(
     precondition: Callable[[Floats], Floats],
     rhs: Floats,
     accuracy: float,
+    most: int = _MAX_ITERATIONS,
 ) -> tuple[Floats, int]:
     """Solve A x = b by GMRES with right preconditioning, A M⁻¹ y = b, x = M⁻¹ y.
 
@@ -218,10 +224,11 @@ def gmres(
         precondition: Product of M⁻¹ with a vector (n,).
         rhs: (n,) right-hand side b.
         accuracy: Relative residual to reach.
+        most: Largest number of iterations.
 
     Returns:
         The solution (n,) and the number of iterations. If the accuracy is not reached or a number
-        is not finite, the solution is NaN and the number is `_MAX_ITERATIONS` + 1.
+        is not finite, the solution is NaN and the number is `most` + 1.
 
     >>> A = np.array([[4.0, 1.0], [-1.0, 3.0]])
     >>> x, iterations = gmres(lambda v: A @ v, lambda v: v, np.array([5.0, 2.0]), 1e-12)
@@ -231,13 +238,13 @@ def gmres(
     size = float(np.linalg.norm(rhs))
     if size == 0.0:
         return np.zeros_like(rhs), 0
-    V = np.empty((_MAX_ITERATIONS + 1, len(rhs)))  # orthonormal, A M⁻¹ V_k = V_k+1 H
-    Z = np.empty((_MAX_ITERATIONS, len(rhs)))  # M⁻¹ V
-    H = np.zeros((_MAX_ITERATIONS + 1, _MAX_ITERATIONS))
-    e1 = np.zeros(_MAX_ITERATIONS + 1)
+    V = np.empty((most + 1, len(rhs)))  # orthonormal, A M⁻¹ V_k = V_k+1 H
+    Z = np.empty((most, len(rhs)))  # M⁻¹ V
+    H = np.zeros((most + 1, most))
+    e1 = np.zeros(most + 1)
     e1[0] = size
     V[0] = rhs / size
-    for k in range(_MAX_ITERATIONS):
+    for k in range(most):
         Z[k] = precondition(V[k])
         w = product(Z[k])
         if not np.isfinite(w @ w):
@@ -253,4 +260,4 @@ def gmres(
         if error <= accuracy * size:
             return y @ Z[: k + 1], k + 1
         V[k + 1] = w / H[k + 1, k]
-    return np.full_like(rhs, np.nan), _MAX_ITERATIONS + 1
+    return np.full_like(rhs, np.nan), most + 1

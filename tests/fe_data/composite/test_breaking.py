@@ -21,6 +21,7 @@ from fe_data.__main__ import main
 from fe_data.cli.envelope import plot_envelope
 from fe_data.cli.sampling import Sampling
 from fe_data.cli.strengths import write_strengths
+from fe_data.composite.interface import envelope_loading
 from fe_data.composite.strengths import EnvelopePoint, sample_envelope, sample_strength
 from fe_data.geometry.microstructure import random_microstructure
 
@@ -246,6 +247,18 @@ def test_an_envelope_begins_at_the_transverse_strength():
     sample = sample_strength(phases, "transverse_tension", 0.3, 0, settings, 0.02)
     assert point.transverse_MPa == pytest.approx(sample.strength.strength_MPa, rel=2e-3)
     assert point.is_reached
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("angle", [112.5, 135.0])
+def test_flow_that_is_not_associated_does_not_need_thousands_of_steps(angle):
+    """The flow makes the tangent unsymmetric; without LU factors this RVE took minutes."""
+    phases = named_phases("glass_epoxy_ly556_breaking")
+    fibres = random_microstructure(0.4, 0, 1)
+    loading = envelope_loading(angle)
+    rve = solve_composite(phases, fibres, loading, resolution=4.0, silent=True, drop=0.02)
+    assert rve.strength.is_reached
+    assert rve.info["newton_iterations"] < 1000
 
 
 @pytest.mark.slow

@@ -284,13 +284,19 @@ def test_stiffness_converges_with_the_mesh():
     assert coarse / fine > 6
 
 
-def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
-    rng = np.random.default_rng(0)
-    n = 24
+def chain(n, rng, **options):
+    """Return an empty system of n nodes, rows and columns of its blocks."""
     neighbours = [(i, j) for i in range(n) for j in range(n) if abs(i - j) <= 2]
     rows, columns = np.array(neighbours).T
     indptr = np.searchsorted(rows, np.arange(n + 1))
-    system = TangentSystem(indptr, columns, rng.random((n, 2)), block=2, size=4)
+    system = TangentSystem(indptr, columns, rng.random((n, 2)), block=2, size=4, **options)
+    return system, rows, columns
+
+
+def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
+    rng = np.random.default_rng(0)
+    n = 24
+    system, rows, columns = chain(n, rng)
     system.values[:] = rng.normal(size=system.values.shape) * 0.3
     system.values[rows == columns] += 6 * np.eye(2)
     system.border[:] = rng.normal(size=system.border.shape)
@@ -307,6 +313,25 @@ def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
     np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
     assert system.counts["lu_factorisations"] == 1
     assert gmres(lambda v: v, lambda v: v, np.zeros(3), 1e-9)[1] == 0
+
+
+@pytest.mark.parametrize("indefinite", [False, True])
+@pytest.mark.parametrize(("skewness", "lu_factorisations"), [(0.1, 0), (30.0, 1)])
+def test_a_tangent_far_from_symmetric_is_solved_by_lu(indefinite, skewness, lu_factorisations):
+    """As with plastic flow that is not associated, also where interfaces soften."""
+    rng = np.random.default_rng(1)
+    n = 200
+    system, rows, columns = chain(n, rng, indefinite=indefinite)
+    system.values[rows == columns] = np.eye(2)
+    for shift in (1, 2):
+        growing = skewness * np.arange(n - shift)[:, None, None] / n * np.eye(2)
+        system.values[columns - rows == shift] = growing
+        system.values[columns - rows == -shift] = -growing
+    system.macro[:] = np.eye(4)
+    rhs = rng.normal(size=2 * n + 4)
+    x = system.solve(rhs, np.eye(4), 1e-8)
+    np.testing.assert_allclose(system.product(x, np.eye(4)), rhs, atol=1e-6)
+    assert system.counts["lu_factorisations"] == lu_factorisations
 
 
 @pytest.mark.slow
