@@ -12,7 +12,7 @@ from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled, write_code
 from bnn.paths import StrainPathEnsemble
 from bnn.paths.basis import ELASTIC, IMAGES, MaterialPointBasis, stiffness_basis
-from bnn.paths.phases import column, moduli
+from bnn.paths.phases import check_order, column, moduli
 
 BEGINNING = rb"/\* Stress of an RVE along any strain path"
 
@@ -95,8 +95,9 @@ def path_to_c(
 
 def _inputs_of_rve(X: ArrayLike, basis: MaterialPointBasis) -> Array:
     """Check that the inputs lie within the bounds of the basis, and return them as (1, n_in)."""
-    inputs = as_finite("X", X)
     names = basis.inputs
+    check_order(X, names)
+    inputs = as_finite("X", X)
     if inputs.shape != (len(names),):
         wanted = f"must be ({len(names)},), {', '.join(names)}"
         raise ValueError(f"X has shape {inputs.shape}: {wanted}")

@@ -276,7 +276,9 @@ class StrainPathEnsemble(Short, StoredModel):
 
         Raises:
             ValueError: If X has another shape, or an input is out of its range.
+            NotFittedError: Before `fit`.
         """
+        self._check_fitted()
         factors = self.basis.factors(checked_inputs(X, self.basis.inputs))
         weights: Array = np.einsum("krm,nm->knr", self._by_feature(self.members_), factors)
         return weights
@@ -331,9 +333,12 @@ class StrainPathEnsemble(Short, StoredModel):
             raise ValueError("concentration: must be the function of the saved model")
         return model
 
-    def _checked(self, X: ArrayLike, strain: PathsLike) -> list[PathGroup]:
+    def _check_fitted(self) -> None:
         if self.hyperparameters_ is None:
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
+
+    def _checked(self, X: ArrayLike, strain: PathsLike) -> list[PathGroup]:
+        self._check_fitted()
         groups = grouped(X, strain, self.basis.inputs)
         largest = max(float(np.abs(group.strain).max()) for group in groups)
         if largest > _FAR_STRAIN * self.largest_strain_:

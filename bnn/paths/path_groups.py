@@ -28,6 +28,8 @@ class PathGroup(NamedTuple):
 def grouped(X: ArrayLike, strain: PathsLike, names: tuple[str, ...]) -> list[PathGroup]:
     """Check inputs and paths, and return them in groups of equal length."""
     inputs = checked_inputs(X, names)
+    if not len(inputs):
+        raise ValueError(f"X has shape {inputs.shape}: must have at least one row")
     paths = _listed("strain", strain, len(inputs))
     lengths = np.array([len(path) for path in paths])
     groups = []

@@ -180,14 +180,23 @@ def checked_inputs(X: ArrayLike, names: Sequence[str]) -> Array:
         The inputs as finite numbers.
 
     Raises:
-        ValueError: If X does not have the shape (N, n_in), or an input is out of its range.
+        ValueError: If X does not have the shape (N, n_in), an input is out of its range, or a data
+            frame has these columns in another order.
     """
+    check_order(X, names)
     inputs = as_finite("X", X)
     if inputs.ndim != 2 or inputs.shape[1] != len(names):
         wanted = f"must be (N, {len(names)}), {', '.join(names)}"
         raise ValueError(f"X has shape {inputs.shape}: {wanted}")
     _check_allowed("X", inputs, names)
     return inputs
+
+
+def check_order(X: ArrayLike, names: Sequence[str]) -> None:
+    """Raise ValueError if a data frame or series labels the inputs in another order."""
+    for i, label in enumerate(X.keys() if hasattr(X, "keys") else ()):
+        if label in names and names.index(label) != i:
+            raise ValueError(f"X has {label} at place {i}: the order must be {', '.join(names)}")
 
 
 def _check_allowed(argument: str, inputs: Array, names: Sequence[str]) -> None:

@@ -206,8 +206,9 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
     strain *= 0.02 / abs(strain).max()
     stress = draw(X, strain, 3)
     model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
-    with pytest.raises(NotFittedError, match="call fit first"):
-        model.predict(X, strain)
+    for call in (lambda: model.predict(X, strain), lambda: model.rve_weights(X)):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            call()
     model.fit(X, strain, stress)
     flat = X * [0.0, 1.0, 1.0, 1.0]
     for call, message in (
@@ -218,6 +219,8 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
         (lambda: model.rve_weights(flat + 1.5 * np.eye(4)[0]), r"vf = 1\.5: must be in"),
         (lambda: model.fit(X, strain, stress[:, 1:]), r"stress\[0\] has shape \(99, 3\)"),
         (lambda: model.fit(flat, strain, stress), "vf must be positive"),
+        (lambda: model.fit(X[:0], strain[:0], stress[:0]), r"\(0, 4\): must have at least one row"),
+        (lambda: model.predict(X[:0], []), r"X has shape \(0, 4\): must have at least one row"),
         (lambda: fit_scatter(BANK, X, strain, stress[:, None]), "R >= 2"),
         (
             lambda: fit_scatter(BANK, X, 0.0 * strain, np.stack([stress] * 2, 1)),

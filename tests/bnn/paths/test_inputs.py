@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bnn
@@ -10,6 +11,7 @@ from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble, fit_s
 from bnn.paths.ensemble import _design
 from bnn.paths.phases import INPUTS
 from tests.bnn.paths.test_basis import BOUNDS, MEAN_FIELDS, cells
+from tests.bnn.small import small_of_paths
 
 COEFFICIENTS = np.tile([8.0, 3.0, 0.0, 0.3], (3, 1))
 
@@ -113,3 +115,26 @@ def test_scatter_and_basis_must_have_the_same_inputs():
     basis = MaterialPointBasis(MEAN_FIELDS, BOUNDS)
     with pytest.raises(ValueError, match=r"scatter\.inputs = .*: must be those of the basis"):
         StrainPathEnsemble(basis, PathScatter(COEFFICIENTS, inputs=names))
+
+
+def test_columns_in_another_order_are_rejected(tmp_path):
+    """Of a data frame or a series. Labels that name no input may be anywhere."""
+    model, X, strain, stress = small_of_paths()
+    frame = pd.DataFrame(X, columns=INPUTS)
+    units = frame.rename(columns={"E_f_GPa": "E_f [GPa]"})
+    model.fit(frame, strain, stress)
+    np.testing.assert_array_equal(model.predict(units, strain), model.predict(X, strain))
+    bnn.export.path_to_c(model, tmp_path / "rve.c", frame.iloc[0])
+    other = frame[[*INPUTS[:2], "c_m", "b_m_MPa"]]
+    replicates = np.stack([stress, 1.1 * stress], axis=1)
+    for call in (
+        lambda: model.fit(other, strain, stress),
+        lambda: model.predict(other, strain),
+        lambda: model.predict_members(other, strain),
+        lambda: model.rve_weights(other),
+        lambda: model.basis.features(other, strain),
+        lambda: fit_scatter(model.basis, other, strain, replicates),
+        lambda: bnn.export.path_to_c(model, tmp_path / "rve.c", other.iloc[0]),
+    ):
+        with pytest.raises(ValueError, match=r"X has c_m at place 2: the order must be vf, E_f"):
+            call()
