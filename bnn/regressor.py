@@ -145,10 +145,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """
         check_flags(keep_prior=keep_prior)
         self._check_parameters()
+        names = _names_of(y)
         if keep_prior:
             check_is_fitted(self)
+            check_order("the last fit", self.output_names_, names)
         least = 1 if keep_prior else self._fewest
-        names = _names_of(y)
         points, y = self._checked_data(X, y, keep_prior, least)
         outputs = y.reshape(len(points), -1)
         missing = np.isnan(outputs)
@@ -166,6 +167,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
         warn_of_rounding(outputs, constants)
+        self.output_names_ = names or (self.output_names_ if keep_prior else None)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, data_noise)
         single = ~varies(points) & (len(points) > 1)
@@ -173,7 +175,6 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         warn_of_constant(points, self.constant_inputs_)
         self.constant_outputs_ = constants
         self.y_ndim_ = np.ndim(y)
-        self.output_names_ = names or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
         return self
 
@@ -470,6 +471,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self.y_ndim_ == 1 else values
+
+
+def check_order(
+    what: str, names: tuple[str, ...] | None, names_of_y: tuple[str, ...] | None
+) -> None:
+    """Raise ValueError if y has the columns of earlier data, but in another order."""
+    if names and names_of_y and names != names_of_y and sorted(names) == sorted(names_of_y):
+        raise ValueError(f"y has columns {names_of_y}: must have the order of {what}, {names}")
 
 
 def _names_of(y: Any) -> tuple[str, ...] | None:

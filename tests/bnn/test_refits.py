@@ -122,6 +122,28 @@ def test_an_interrupted_fit_changes_nothing(fitted, keep_prior, tmp_path):
     assert not np.allclose(fitted.predict(NEW), expected[0])
 
 
+LOW = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, pd.DataFrame(TWO, columns=["E", "G"]))
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (LOW, {"keep_prior": True}),
+        (MODELS["components"], {"keep_prior": True}),
+        (bnn.GPRegressor(mean=LOW, noise=0.1), {}),
+    ],
+    ids=["new rows", "new curves", "low fidelity"],
+)
+def test_outputs_in_another_order_are_rejected(model, options):
+    """By the names of the columns. An array, or other names, are taken as they come."""
+    y = pd.DataFrame(TWO, columns=["E", "G"])
+    model = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match=r"y has columns \('G', 'E'\): must have the order of"):
+        model.fit(X, y[["G", "E"]], **options)
+    model.fit(X, y.add_suffix(" [GPa]"), **options)
+    model.fit(X, TWO[:, ::-1], **options)
+
+
 def test_an_interrupted_pretraining_keeps_the_members():
     model = clone(MODELS["anchored"]).fit(X, TWO)
     expected = answers(model)
