@@ -15,6 +15,7 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
 
 from safe_files.help_page import ExplainedWarning, see
+from safe_files.text import short
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
@@ -68,7 +69,7 @@ def check_kind(name: str, value: object, *kinds: type) -> None:
     """Raise ValueError unless value is an instance of one of the classes."""
     if not isinstance(value, kinds):
         needed = " or a ".join(kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} = {value!r:.60}: must be a {needed}")
+        raise ValueError(f"{name} = {short(value)}: must be a {needed}")
 
 
 def _check_machine_integer(name: str, value: object) -> None:
@@ -109,7 +110,7 @@ def check_fraction(**values: float) -> None:
 def check_function(name: str, value: object) -> None:
     """Raise ValueError unless value is callable, and neither a kernel nor a class."""
     if not callable(value) or isinstance(value, Kernel | type):
-        raise ValueError(f"{name} = {value!r:.60}: must be callable, but not a kernel or a class")
+        raise ValueError(f"{name} = {short(value)}: must be callable, but not a kernel or a class")
 
 
 def is_tensor(value: object) -> TypeGuard[Any]:

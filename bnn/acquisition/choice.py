@@ -30,6 +30,7 @@ from bnn.noise import Covariance, StudentNoise
 from bnn.noise.models import noise_of_new
 from bnn.scaling import BoundsScaler
 from safe_files.progress import progress_bar, titled
+from safe_files.text import short
 
 Flags: TypeAlias = NDArray[np.bool_]
 FEWEST_MEMBERS = 200  # K of an ensemble: the error of a correlation is about 1 / √K
@@ -124,7 +125,7 @@ def select_runs(
     check_fraction(min_feasibility=min_feasibility, min_gain=min_gain)
     if not isinstance(model, GPRegressor | EnsembleRegressor):
         needed = "a GPRegressor or an ensemble, not a wrapper, which has no covariances"
-        raise TypeError(f"model = {model!r:.60}: must be {needed}")
+        raise TypeError(f"model = {short(model)}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
     chances = _positive("success", success, len(asked), "candidates")

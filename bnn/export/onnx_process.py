@@ -22,6 +22,7 @@ from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
 from bnn.noise.heteroscedastic import LARGEST_LOG
+from safe_files.text import short
 
 OPERATORS = {
     np.abs: "Abs",
@@ -203,4 +204,4 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
 
 
 def _refused(kernel: sk.Kernel) -> str:
-    return f"the kernel {kernel} of the prior cannot be exported to ONNX"
+    return f"the kernel {short(kernel)} of the prior cannot be exported to ONNX"

@@ -27,7 +27,7 @@ from bnn.gp.gradients import between_gradients, moment_gradients
 from bnn.gp.kernel import Gradient, Kernel, seen_points
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
-from safe_files.text import Short
+from safe_files.text import Short, short
 
 CACHED_ARRAYS = 6  # arrays that a ProcessModel caches
 PAIRS = 64  # pairs of points whose gradients are computed at a time
@@ -42,7 +42,7 @@ class ProcessModel(ModelMean):
 
     def __init__(self, fitted: Any) -> None:
         if not hasattr(fitted, "posterior_"):
-            raise ValueError(f"mean = {fitted!r:.60}: must be fitted to the cheap runs first")
+            raise ValueError(f"mean = {short(fitted)}: must be fitted to the cheap runs first")
         self.fitted = copy.copy(fitted)
         self.posterior = fitted.posterior_
         super().__init__(self.posterior.mean)

@@ -55,7 +55,7 @@ from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see
 from safe_files.progress import counted
-from safe_files.text import table
+from safe_files.text import short, table
 
 FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
@@ -191,7 +191,7 @@ class GPRegressor(PredictiveRegressor):
     def _check_parameters(self) -> None:
         if self.mean is not None and self.prior is not None:
             needed = "must be None if prior is given, which has a mean"
-            raise ValueError(f"mean = {self.mean!r:.60}: {needed}")
+            raise ValueError(f"mean = {short(self.mean)}: {needed}")
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
         n_outputs = y.shape[1]

@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.gp.regressor import GPRegressor
+from safe_files.text import short
 
 __all__ = ["botorch_model"]
 
@@ -49,7 +50,7 @@ def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
         >>> bnn.interop.botorch_model(model).num_outputs  # doctest: +SKIP
     """
     if not isinstance(model, GPRegressor | EnsembleRegressor):
-        raise TypeError(f"model = {model!r:.60}: must be a GPRegressor or an ensemble")
+        raise TypeError(f"model = {short(model)}: must be a GPRegressor or an ensemble")
     check_is_fitted(model)
     try:
         from bnn.interop.botorch_ensemble import BotorchEnsemble

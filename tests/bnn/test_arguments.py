@@ -9,6 +9,8 @@ import torch
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import bnn
 from bnn import GaussianProcessPrior
@@ -278,3 +280,26 @@ def test_long_texts_are_cut_out_of_messages(name):
     with pytest.raises((ValueError, TypeError), match="xxx") as caught:
         CUT[name]()
     assert len(str(caught.value)) < 1_000
+
+
+CURVES = bnn.PCARegressor(
+    bnn.GPRegressor(PRIOR, noise=bnn.StudentNoise(0.1)), bnn.PrincipalComponents.fit(np.eye(3))
+)
+SCALED = make_pipeline(StandardScaler(), bnn.GPRegressor(PRIOR, noise=0.1))
+QUOTED = {
+    "candidates": lambda: bnn.select_runs(CURVES, X, 1),
+    "other library": lambda: bnn.interop.botorch_model(CURVES),
+    "not fitted": lambda: bnn.GPRegressor(mean=CURVES.estimator).fit(X, Y),
+    "not callable": lambda: bnn.GPRegressor(mean=CURVES).fit(X, Y),
+    "mean and prior": lambda: bnn.GPRegressor(PRIOR, mean=CURVES).fit(X, Y),
+    "pipeline": lambda: bnn.PCARegressor(SCALED).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_messages_that_quote_an_estimator_have_one_line(name):
+    assert "\n" in repr(CURVES)
+    assert "\n" in repr(SCALED)
+    with pytest.raises((ValueError, TypeError), match=" = .*: must be ") as caught:
+        QUOTED[name]()
+    assert "\n" not in str(caught.value)
