@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array
@@ -41,8 +42,12 @@ class ProcessModel(ModelMean):
     """
 
     def __init__(self, fitted: Any) -> None:
+        # A search of scikit-learn copies a frozen model with its fit; files do not accept it.
+        if isinstance(fitted, FrozenEstimator):
+            fitted = fitted.estimator
         if not hasattr(fitted, "posterior_"):
-            raise ValueError(f"mean = {short(fitted)}: must be fitted to the cheap runs first")
+            needed = "must be fitted to the cheap runs first, and in a search be a FrozenEstimator"
+            raise ValueError(f"mean = {short(fitted)}: {needed}")
         self.fitted = copy.copy(fitted)
         self.posterior = fitted.posterior_
         super().__init__(self.posterior.mean)

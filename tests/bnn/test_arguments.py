@@ -300,6 +300,6 @@ QUOTED = {
 def test_messages_that_quote_an_estimator_have_one_line(name):
     assert "\n" in repr(CURVES)
     assert "\n" in repr(SCALED)
-    with pytest.raises((ValueError, TypeError), match=" = .*: must be ") as caught:
+    with pytest.raises((ValueError, TypeError), match=r" = .*: must be ") as caught:
         QUOTED[name]()
     assert "\n" not in str(caught.value)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 
 import bnn
 from bnn.gp.low_fidelity import MultipleMean, MultipleProcess, ProcessModel
@@ -104,6 +106,22 @@ def test_files_hold_the_model_of_the_mean_once(model, tmp_path):
     np.testing.assert_array_equal(loaded.predict(NEW, return_std=True), expected)
     assert len({id(component.mean.model) for component in loaded.prior_.components}) == 1
     np.testing.assert_array_equal(loaded.fit(X, fine(X)).predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.usefixtures("one_family")
+def test_a_search_needs_frozen_models_of_the_mean(tmp_path):
+    """Because scikit-learn copies the values of a search without what they are fitted to."""
+    y = fine(X)[:, :1]
+    below = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, KERNEL), noise=0.1)
+    below.fit(CHEAP, coarse(CHEAP)[:, :1])
+    model = bnn.GPRegressor(noise=0.1)
+    with pytest.raises(
+        ValueError, match=r"must be fitted .*, and in a search be a FrozenEstimator"
+    ):
+        GridSearchCV(model, {"mean": [below]}, cv=2, error_score="raise").fit(X, y)
+    model.set_params(mean=clone(FrozenEstimator(below))).fit(X, y)
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(bnn.load(tmp_path / "model.npz").predict(NEW), model.predict(NEW))
 
 
 @pytest.mark.usefixtures("one_family")
