@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from bnn._validation import (
     LARGEST,
+    SMALLEST,
     Array,
     ConstantInputWarning,
     Floats,
@@ -91,8 +92,8 @@ class PrincipalComponents(Short):
         check_fraction(explained=explained)
         check_positive(explained=explained)
         y = as_finite("y", y)
-        if y.ndim != 2 or not np.any(y != y[:1]):
-            needed = "(N, n_out), with rows that differ"
+        if y.ndim != 2 or not np.any(np.abs(y - y[:1]) >= SMALLEST):
+            needed = f"(N, n_out), with rows that differ, by {SMALLEST:g} or more"
             raise ValueError(f"y has shape {y.shape}: must be {needed}")
         pca = PCA(explained, svd_solver="full").fit(y)
         return cls(pca.mean_, pca.components_, _held_out_covariance(y, pca.components_))
@@ -173,7 +174,8 @@ class PCARegressor(PredictiveRegressor):
     Args:
         estimator: GPRegressor or ensemble. Its prior and noise describe the scores, not the
             outputs; see `PrincipalComponents.transform`.
-        components: PrincipalComponents; None computes them from the outputs in `fit`.
+        components: PrincipalComponents; None computes them in `fit`, from the outputs of all rows
+            with equal weights.
 
     Attributes:
         estimator_: The fitted estimator of the scores.

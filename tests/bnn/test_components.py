@@ -140,6 +140,12 @@ def test_draws_of_the_posterior_are_curves(components):
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
 
 
+@pytest.mark.parametrize("unit", [0.0, 1e-200])
+def test_curves_that_do_not_differ_are_rejected(unit):
+    with pytest.raises(ValueError, match="with rows that differ, by 1e-75 or more"):
+        PrincipalComponents.fit(10.0 * unit + unit * CURVES)
+
+
 def test_a_constant_input_is_warned_of_once_in_the_line_of_the_caller(components, tmp_path):
     constant = np.column_stack([X[:, 0], np.ones(len(X))])
     with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant") as warned:
