@@ -483,7 +483,10 @@ def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float,
 
     def negative(logs: Array) -> float:
         deviations = _prior_deviations(len(gram), n_features, *np.exp(logs))
-        root = np.linalg.cholesky(_precision(gram, deviations))
+        try:
+            root = np.linalg.cholesky(_precision(gram, deviations))
+        except np.linalg.LinAlgError:  # singular for the large τ of data that the basis cannot fit
+            return np.inf
         u = solve_triangular(root, deviations * projected, lower=True)
         # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 + constant
         of_data = np.log(np.diag(root)).sum() - 0.5 * u @ u

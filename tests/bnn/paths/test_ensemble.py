@@ -19,6 +19,7 @@ from bnn.paths import (
 from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
 from tests.bnn.paths.test_basis import BOUNDS, MEAN_FIELDS, cells
+from tests.bnn.small import small_of_paths
 
 BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=4)
 SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
@@ -199,6 +200,15 @@ def test_paths_of_another_matrix_than_that_of_the_basis_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted(X, strain, BANK.features(X, strain).mean_fields)
+
+
+@pytest.mark.parametrize("unit", [1e3, 1e6, 1e9])
+def test_stresses_in_another_unit_are_warned_of(unit):
+    """Such as kPa, Pa or mPa instead of MPa: the basis explains none of them."""
+    model, X, strain, stress = small_of_paths()
+    with pytest.warns(UserWarning, match="were the paths simulated with the phases"):
+        model.fit(X, strain, unit * stress)
+    assert np.isfinite(model.predict(X, strain, return_std=True)).all()
 
 
 def test_what_a_model_of_paths_cannot_use_is_refused():
