@@ -58,6 +58,34 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo):
     assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
 
 
+OF_SHIPPED = {"ablation", "prior_knowledge", "active_learning", "strain_paths"}
+WITH_SECTION = {"ablation", "other_methods", "prior_knowledge"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "has_data", "refused", "why"),
+    [
+        ("quick", False, set(), ""),
+        ("studies/check.yaml", False, set(), ""),
+        ("my.yaml", False, WITH_SECTION, "ablation: field required"),
+        ("full", True, OF_SHIPPED, "DATA = "),
+    ],
+)
+def test_a_study_refuses_what_it_does_not_read(
+    dodo, tables, tmp_path, profile, has_data, refused, why
+):
+    """A profile without its section; or a folder of tables, of which it would read none."""
+    if profile == "my.yaml":
+        profile = shutil.copy(ROOT / "notebooks" / "profiles" / "quick.yaml", tmp_path / profile)
+    names = dodo(PROFILE=profile, **({"DATA": tables} if has_data else {}))
+    studies = {task["name"]: task for task in names.task_study()}
+    assert {name for name, task in studies.items() if "targets" not in task} == refused
+    assert all(task["doc"].startswith("execute notebook") for task in studies.values())
+    if refused:
+        (refusal,) = studies["ablation"]["actions"]
+        assert why in refusal().get_msg()
+
+
 def test_repeats_train_several_times_into_a_folder_of_their_own(dodo, tables):
     names = dodo(PROFILE="full")
     *repeated, draws = names.task_repeats()
