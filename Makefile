@@ -4,12 +4,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
-# Studies run at full size, unless the environment or the command line has a profile.
-ifeq ($(origin PROFILE),undefined)
-study: export PROFILE = full
-endif
 # What a user may set: make report PROFILE=quick DATA=my_tables SEED=3
-PROFILE ?= quick
+PROFILE ?=
 DATA ?=
 SEED ?=
 JOBS ?=

@@ -55,13 +55,13 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
 @pytest.mark.parametrize(
     ("variables", "words", "expected"),
     [
-        ({}, [], "full"),
+        ({}, [], ""),
         ({"PROFILE": "studies/check.yaml"}, [], "studies/check.yaml"),
         ({}, ["PROFILE=quick"], "quick"),
         ({"PROFILE": "full"}, ["PROFILE=quick"], "quick"),
     ],
 )
-def test_a_study_has_full_size_unless_a_profile_is_given(tmp_path, variables, words, expected):
+def test_a_study_gets_the_profile_that_a_user_gives(tmp_path, variables, words, expected):
     recording_checkout(tmp_path, "studies")
     clean = {name: value for name, value in os.environ.items() if name != "PROFILE"}
     command = ["make", "-s", "study", "NAME=ablation", *words]

@@ -1,8 +1,10 @@
 """`python -m studies NAME` runs a study with pinned arithmetic; a table says what still holds."""
 
+import contextlib
 import csv
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -26,6 +28,55 @@ def test_the_arithmetic_of_a_study_is_pinned_unless_it_compares_times(name, monk
     assert command[-3:] == [f"studies.{name}", "--seeds", "1"]
     pinned = pins().items() <= dict(variables).items()
     assert pinned is (name not in COMPARE_TIMES)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The commands and profiles of the programs that a study starts; none of them runs."""
+    calls = []
+
+    def record(command, variables):
+        calls.append((" ".join(command[2:]), variables["PROFILE"]))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(os, "execve", lambda _, *arguments: record(*arguments))
+    monkeypatch.setattr(subprocess, "run", lambda command, **how: record(command, how["env"]))
+    return calls
+
+
+@pytest.mark.parametrize("name", ["ablation", "repeats"])
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("", "full"), ("quick", "quick"), ("my.yaml", "my.yaml")]
+)
+def test_a_study_has_full_size_unless_a_profile_is_given(
+    name, profile, expected, started, monkeypatch
+):
+    monkeypatch.setenv("PROFILE", profile)
+    with contextlib.suppress(SystemExit):
+        main([name])
+    command = "doit study:ablation" if name == "ablation" else "studies.repeats"
+    assert started == [(command, expected)]
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("mesh", {"PROFILE": "quick"}),
+        ("training_procedures", {"DATA": "authors"}),
+        ("further_draws", {"SEED": "3"}),
+        ("strength_scatter", {"JOBS": "2"}),
+        ("scoreboard", {"PROFILE": "quick", "JOBS": "1"}),
+    ],
+)
+def test_a_program_rejects_parameters_of_notebooks(name, variables, started, monkeypatch, capsys):
+    """It would run for hours as if they had not been set."""
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(SystemExit) as end:
+        main([name])
+    assert end.value.code == 2
+    assert f"{name} has no {', '.join(variables)}:" in capsys.readouterr().err
+    assert not started
 
 
 def of_table():
