@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -16,6 +17,7 @@ from tests.figures.report.committed import committed_files, content_of
 PROGRAMS = [name for name in questions() if not list((FOLDER / name).glob("*.ipynb"))]
 RESULTS = [path for path in committed_files("full", ".json") if path.is_relative_to(FOLDER)]
 RESULTS.append(FOLDER / "further_draws" / "results.json")
+COMMITTED = sorted(FOLDER.glob("*/results.jsonl"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -77,6 +79,13 @@ def test_a_program_rejects_parameters_of_notebooks(name, variables, started, mon
     assert end.value.code == 2
     assert f"{name} has no {', '.join(variables)}:" in capsys.readouterr().err
     assert not started
+
+
+@pytest.mark.parametrize("results", COMMITTED, ids=lambda p: p.parent.name)
+def test_a_page_says_that_committed_results_are_not_computed_again(results):
+    """Its command may give another file; otherwise it ends in seconds."""
+    page = results.with_name("README.md").read_text(encoding="utf-8")
+    assert re.search(r"\bmissing\b", page)
 
 
 def of_table():
