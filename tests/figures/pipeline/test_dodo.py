@@ -1,5 +1,6 @@
 """Tasks of dodo.py for a profile and a folder of tables."""
 
+import re
 import runpy
 import shutil
 from types import SimpleNamespace
@@ -54,6 +55,9 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo):
     assert draws["task_dep"] == [f"draws:{simulated['name']}"]
     designs = {path.parent.name for path in simulated["targets"]}
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
+    count = re.search(r"(\d+) inputs", simulated["doc"])[1]
+    page = (ROOT / "studies" / "repeats" / "README.md").read_text(encoding="utf-8")
+    assert f"simulation of {int(count):,} RVEs" in page
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
     assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
 
