@@ -90,6 +90,15 @@ def test_a_study_refuses_what_it_does_not_read(
         assert why in refusal().get_msg()
 
 
+def test_a_seed_changes_the_training_and_keeps_the_tables(dodo):
+    """The seed of simulations stands in the profile."""
+    runs = [dodo(PROFILE="quick", **variables) for variables in ({}, {"SEED": 7})]
+    tables = [[str(task["actions"]) for task in names.task_dataset()] for names in runs]
+    seeds = [notebook_task(names, "01")["actions"][0][1][0] for names in runs]
+    assert tables[0] == tables[1]
+    assert [words[words.index("seed") + 1] for words in seeds] == ["1", "7"]
+
+
 def test_repeats_train_several_times_into_a_folder_of_their_own(dodo, tables):
     names = dodo(PROFILE="full")
     *repeated, draws = names.task_repeats()
