@@ -103,7 +103,7 @@ def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, flo
 
 def cores() -> int:
     """Return the number of cores for estimates of time, at most two, as they were measured."""
-    return min(cpu_count(), 2)
+    return min(cpu_count(), integer_parameter("JOBS", 2, low=1), 2)
 
 
 def minutes(seconds: float) -> str:

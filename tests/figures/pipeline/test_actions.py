@@ -60,6 +60,15 @@ def test_jobs_limits_the_workers_of_a_notebook(monkeypatch, tmp_path, jobs):
     assert int((tmp_path / "count").read_text()) == min(int(jobs or cores), cores)
 
 
+@pytest.mark.parametrize(
+    ("cpus", "jobs", "expected"), [(8, "", 2), (8, "1", 1), (8, "4", 2), (1, "", 1), (1, "2", 1)]
+)
+def test_estimates_are_for_the_cores_that_a_run_uses(monkeypatch, cpus, jobs, expected):
+    monkeypatch.setattr(pipeline, "cpu_count", lambda: cpus)
+    monkeypatch.setenv("JOBS", jobs)
+    assert pipeline.cores() == expected
+
+
 def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tmp_path):
     """As `cp -p`, `rsync -a` and archives with fixed dates leave it."""
     table = tmp_path / "table.csv"
