@@ -125,7 +125,10 @@ def program_help(words: list[str], monkeypatch, capsys) -> str:
 
 
 def has_what_it_needs(words: list[str], monkeypatch, capsys) -> None:
-    """Check that a program has the options of a command, and the command those without brackets."""
+    """Check that a program has the options of a command, and the command what it must have.
+
+    In the usage of a program this stands without brackets, arguments before options.
+    """
     text = program_help(words, monkeypatch, capsys)
     options = {word.partition("=")[0] for word in words if word.startswith("--")}
     assert options <= set(re.findall(OPTION, text))
@@ -133,6 +136,10 @@ def has_what_it_needs(words: list[str], monkeypatch, capsys) -> None:
     while "[" in usage:
         usage = re.sub(r"\[[^][]*\]", "", usage)
     assert set(re.findall(OPTION, usage)) <= options
+    arguments = usage.partition("--")[0].split()[1:]
+    name = next((i for i, word in enumerate(arguments) if word.endswith((".py", words[2]))), 0)
+    is_option = [word.startswith("-") for word in words[3:]]
+    assert len(arguments[name + 1 :]) <= [*is_option, True].index(True)
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
@@ -143,8 +150,9 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         values = dict(word.partition("=")[::2] for word in words[2:])
-        if words[1] == "study" and "ARGS" in values:
-            words = ["python", "-m", f"studies.{values['NAME']}", *shlex.split(values["ARGS"])]
+        study = f"studies.{values.get('NAME', '')}"
+        if values and words[1] == "study" and importlib.util.find_spec(f"{study}.__main__"):
+            words = ["python", "-m", study, *shlex.split(values.get("ARGS", ""))]
             has_what_it_needs(words, monkeypatch, capsys)
     elif words[:2] == ["python", "-m"] and words[2] != "pip":
         assert importlib.util.find_spec(words[2])
