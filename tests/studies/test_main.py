@@ -108,6 +108,15 @@ def test_the_paper_and_its_repeats_come_from_one_commit():
     assert len({commits[name] for name in paper}) == 1
 
 
+@pytest.mark.parametrize("name", [name for name in questions() if name not in PROGRAMS])
+def test_the_page_of_a_study_states_the_time_of_its_committed_run(name):
+    with (ROOT / "docs" / "tables" / "runs.csv").open(encoding="utf-8", newline="") as lines:
+        minutes = {line["file"]: line["minutes_rounded_up"] for line in csv.DictReader(lines)}
+    (taken,) = (m for file, m in minutes.items() if f"{name}/results/full/" in file)
+    page = (FOLDER / name / "README.md").read_text(encoding="utf-8")
+    assert f"- Time: {taken} minutes of two busy cores." in page
+
+
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.parts[-2] + path.stem)
 def test_the_table_of_studies_names_the_commit_of_their_results(path):
     made = json.loads(content_of(path))["provenance"]
