@@ -4,28 +4,26 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
-# Studies run at full size, unless the environment or the command line has a profile.
-ifeq ($(origin PROFILE),undefined)
-study: export PROFILE = full
-endif
-# What a user may set: make report PROFILE=quick DATA=my_tables SEED=3
-PROFILE ?= quick
+# What a user may set, by target: make report PROFILE=quick DATA=my_tables SEED=3
+parameters_of_study := PROFILE DATA SEED JOBS NAME ARGS
+parameters_of_report := PROFILE DATA SEED JOBS
+parameters_of_reproduce := DATA SEED JOBS
+parameters_of_quick := DATA SEED JOBS
+parameters_of_datasets := JOBS NAME $(if $(filter paths,$(value NAME)),ARGS)
+parameters_of_test := NAME ARGS
+settable := $(parameters_of_study)
+PROFILE ?=
 DATA ?=
 SEED ?=
 JOBS ?=
 NAME ?=
 ARGS ?=
-settable := PROFILE DATA SEED JOBS NAME ARGS
 
 given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
-unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
-ifneq ($(unknown),)
-$(error unknown parameter $(unknown): must be one of $(settable))
-endif
-
-fixed := $(filter quick reproduce datasets,$(MAKECMDGOALS))
-ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
-$(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make report)
+taken := $(foreach target,$(MAKECMDGOALS),$(parameters_of_$(target)))
+ignored := $(filter-out $(taken) MAKEFLAGS MFLAGS -%,$(given))
+ifneq ($(ignored),)
+$(error make $(or $(MAKECMDGOALS),help) has no parameter $(ignored): it has $(or $(taken),none))
 endif
 
 # Only the command line sets NAME: on Windows (WSL) the environment has the name of the computer there.
@@ -61,7 +59,7 @@ CLEAN = python3 figures/pipeline/clean.py
 #: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2);
 #:                       NAME=reference: the 10,000 RVEs of the reference table; NAME=paths: the strain paths
 #: make study            list the studies beyond the paper; NAME=scoreboard runs one of them (ARGS="--help")
-#: make report           run the notebooks and write the page of results (PROFILE=full, DATA=folder of tables, SEED=3)
+#: make report           run the notebooks and write the page of results (PROFILE=full, DATA=folder of tables, SEED=3, JOBS=1)
 #: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
 #: make archive          pack sources, results, site, article and checksums into one file for a data repository
 #: make python           print the path of the Python interpreter in use
@@ -75,12 +73,13 @@ environment:
 python:
 	@./setup.sh --python
 
-quick: export PROFILE = quick
-reproduce: export PROFILE = full
+quick: override export PROFILE = quick
+reproduce: override export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report equality
 
-datasets: export PROFILE = full
+datasets: override export PROFILE = full
+datasets: override export DATA =
 datasets: environment
 	@case $$NAME in \
 	  '') $(DOIT) dataset shipped ;; \

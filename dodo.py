@@ -201,12 +201,15 @@ def task_notebook():
 def task_study():
     """Execute the notebook of a study, write its page, and compare it with committed results."""
     for notebook in get_args(StudyNotebook):
-        name = {"name": paths.study_of(paths.notebook_path(notebook))}
-        if refusal := PROFILE.refusal(notebook):
-            yield name | {"actions": [partial(TaskFailed, refusal)]}
+        task = _execution(notebook) | {"name": paths.study_of(paths.notebook_path(notebook))}
+        refusal = PROFILE.refusal(notebook)
+        if DATA != OWN_DATA and not PROFILE.designs_of(notebook):
+            refusal = f"DATA = {DATA}: must be left out, {notebook} reads the shipped tables"
+        if refusal:
+            refused = [partial(TaskFailed, refusal)]
+            yield {"name": task["name"], "doc": task["doc"], "actions": refused}
             continue
         out = paths.results_folder(notebook, RUN)
-        task = _execution(notebook) | name
         for program in (
             ["-m", "figures.report.page", GIVEN_PROFILE, str(out), "--notebook", notebook],
             ["-m", "figures.report.equality", str(out)],

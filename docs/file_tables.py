@@ -1,5 +1,6 @@
 """Write the tables of fields in docs/files.md from the schema: python -m docs.file_tables."""
 
+import argparse
 import dataclasses
 import inspect
 import re
@@ -309,5 +310,6 @@ def blocks() -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     page = with_blocks(PAGE.read_text(encoding="utf-8"), blocks())
     write_atomic(PAGE, page.encode(), beginning=None)

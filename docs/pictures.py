@@ -1,5 +1,6 @@
 """Draw the simulated figures of three guides: python -m docs.pictures."""
 
+import argparse
 import os
 import re
 import tempfile
@@ -66,6 +67,7 @@ def envelope() -> tuple[bytes, bytes]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     save_picture(several_radii(), DOCS / "several_radii.png", dpi=70)
     variables: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:

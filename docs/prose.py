@@ -3,6 +3,7 @@
 docs/prose.toml has the limits, the words to replace, vague names, and the exceptions.
 """
 
+import argparse
 import ast
 import json
 import re
@@ -151,6 +152,7 @@ def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     problems = check()
     print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(1 if problems else 0)

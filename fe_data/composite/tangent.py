@@ -24,8 +24,8 @@ from fe_data.sparse.solver import sparse_cholesky, sparse_ldl
 from safe_files.text import Short
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
-# The same if phases or interfaces can soften. With 30 fibres these iterations take less time than an
-# LU factor.
+# The same if phases or interfaces can soften. With 30 fibres these iterations take less time than
+# an LU factor.
 _MAX_ITERATIONS_SOFTENING = 60
 _REFINEMENTS = 4  # calls of GMRES for a solution to machine precision
 _REFACTORISE_AFTER = 10  # after more iterations than this, the next solve begins with a new factor

@@ -103,7 +103,7 @@ def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, flo
 
 def cores() -> int:
     """Return the number of cores for estimates of time, at most two, as they were measured."""
-    return min(cpu_count(), 2)
+    return min(cpu_count(), integer_parameter("JOBS", 2, low=1), 2)
 
 
 def minutes(seconds: float) -> str:
@@ -207,14 +207,16 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
     """Run `python` with arguments on this terminal, where it also receives Ctrl-C.
 
     Its arithmetic is pinned. It has a single thread, because threads of programs that run side by
-    side would wait for each other.
+    side would wait for each other. It starts at most JOBS worker processes.
 
     Returns:
         None, or the failure in one sentence.
     """
     if INTERRUPTION.came:
         return TaskFailed(INTERRUPTED)
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment())
+    jobs = integer_parameter("JOBS", cpu_count(), low=1)
+    variables = environment() | {"LOKY_MAX_CPU_COUNT": str(jobs)}  # the limit of joblib's cpu_count
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=variables)
     while process.poll() is None:
         try:
             process.wait(timeout=1.0)

@@ -1,4 +1,4 @@
-"""Alternatives to the defaults of `bnn`: python -m studies.defaults logarithm --data FOLDER.
+"""Alternatives to the defaults of `bnn`: python -m studies.defaults STUDY, on public sets.
 
 - logarithm: `bnn.GPRegressor()` fitted to log y instead of y;
 - points: `bnn.FunctionAnchoredEnsemble` with its default measurement points, and with the test

@@ -9,6 +9,7 @@ With --published it instead simulates the inputs of the published tables six tim
 """
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -127,11 +128,13 @@ def main() -> None:
         help="folder of the published tables: simulate their inputs six times, into --out",
     )
     options = parser.parse_args()
+    if options.published and options.published.resolve() == options.out.resolve():
+        parser.error(f"--out {options.out}: must be another folder, the published tables are there")
     try:
         if options.published:
             profile = simulate_published(options.published, options.out, options.jobs)
-            program = f"PROFILE={profile} DATA={options.out} {sys.executable} -m doit repeats"
-            print(f"train with: {program}")
+            words = [f"PROFILE={profile}", f"DATA={options.out}", sys.executable]
+            print(f"train with: env {shlex.join(words)} -m doit repeats")
         else:
             compare(simulate_further(options.out, options.jobs))
     except (FileNotFoundError, RuntimeError) as error:

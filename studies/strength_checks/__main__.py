@@ -2,8 +2,8 @@
 
 RVEs with interfaces and a matrix that break follow their paths; ten are repeated with smaller
 elements and steps; and the strengths of a measured ply are simulated. Existing results are not
-computed again, so that the same command continues an interrupted run. Then the tables of
-docs/strength.md and docs/validation.md are written.
+computed again, so that the same command continues an interrupted run. Then the tables are printed
+and, without a custom --results file, written into docs/strength.md and docs/validation.md.
 """
 
 import argparse
@@ -111,11 +111,13 @@ def main() -> None:
         study = Study(results.rows)
     early = sum(study.reasons().values())
     print(f"{len(study.rows)} RVEs, {early} ended early: {options.results}")
-    if options.results == RESULTS and options.check is None and options.most is None:
-        tables = blocks(study)
+    if options.check is not None or options.most is not None:
+        return
+    tables = blocks(study)
+    print(halves(study), *tables.values(), sep="\n\n")
+    if options.results == RESULTS:
         pages = {page: {name: tables[name] for name in names} for page, names in PAGES.items()}
         publish({}, pages, write=True, program="studies.strength_checks")
-        print(halves(study))
 
 
 if __name__ == "__main__":

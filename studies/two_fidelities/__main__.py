@@ -17,6 +17,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -159,10 +160,12 @@ def main() -> None:
     """Print error and coverage of each method on each problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--problems", nargs="*", default=[*PROBLEMS])
-    parser.add_argument("--smt", action="store_true", help="also SMT's MFK, if it is installed")
+    parser.add_argument("--problems", nargs="*", choices=PROBLEMS, default=[*PROBLEMS])
+    parser.add_argument("--smt", action="store_true", help="also SMT's MFK: pip install smt")
     parser.add_argument("--rves", type=Path, help="RVEs in this folder, not --problems")
     options = parser.parse_args()
+    if options.smt and find_spec("smt") is None:
+        parser.error("--smt: SMT is not installed: pip install smt")
     warnings.filterwarnings("ignore")
     if options.rves:
         rves(options.rves)

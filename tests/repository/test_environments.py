@@ -1,7 +1,9 @@
 """What the test environments copy, and the scripts of the guide that the Slurm environment runs."""
 
+import pytest
+
 from figures.pipeline.dependencies import imported_names
-from tests.repository.environments import debian, slurm
+from tests.repository.environments import debian, pythons, slurm
 from tests.repository.environments.common import ROOT
 
 
@@ -21,6 +23,21 @@ def test_the_other_debian_gets_the_packages_of_this_repository_that_its_tests_im
         names = imported_names((ROOT / path).read_text(encoding="utf-8"))
         missing = {name.split(".")[0] for name in names} & packages - folders
         assert not missing, f"{path} imports {missing}"
+
+
+@pytest.mark.parametrize("module", [debian, pythons], ids=["dolfinx", "python"])
+def test_an_environment_needs_no_options(module, monkeypatch):
+    """CONTRIBUTING.md gives only its name: make test NAME=dolfinx."""
+
+    class BegunError(Exception):
+        pass
+
+    def begin():
+        raise BegunError
+
+    monkeypatch.setattr(module, "environments_folder", begin)
+    with pytest.raises(BegunError):
+        module.main([])
 
 
 def test_the_scripts_of_the_guide_are_run_with_another_number_of_jobs():

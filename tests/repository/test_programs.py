@@ -16,6 +16,8 @@ FOLDERS = (
     "bench",
     "studies",
     "examples",
+    "docs",
+    "article",
     "tests",
 )
 FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]

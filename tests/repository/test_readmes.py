@@ -52,6 +52,7 @@ MENTIONED = (
     r"(?<![\w./-])(?:[\w.-]+/)*[\w-]+\.(?:py|md|ipynb|sh)\b",
     r"`(?!figures/(?:full|quick))((?:bnn|bench|fe_data|figures|notebooks|studies|tests)/[\w./-]+)`",
 )
+OPTION = r"--[a-zA-Z][\w-]*"
 NUMBER = r"\b\d+(?:\.\d+)?"
 START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)( |$)")
 
@@ -81,10 +82,6 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
         ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
     )
-
-
-def options_of(command: str) -> list[str]:
-    return re.findall(r"(?<= )--[a-zA-Z][\w-]*", command)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -127,6 +124,24 @@ def program_help(words: list[str], monkeypatch, capsys) -> str:
     return capsys.readouterr().out
 
 
+def has_what_it_needs(words: list[str], monkeypatch, capsys) -> None:
+    """Check that a program has the options of a command, and the command what it must have.
+
+    In the usage of a program this stands without brackets, arguments before options.
+    """
+    text = program_help(words, monkeypatch, capsys)
+    options = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert options <= set(re.findall(OPTION, text))
+    usage = text.partition("\n\n")[0] if text.startswith("usage:") else ""
+    while "[" in usage:
+        usage = re.sub(r"\[[^][]*\]", "", usage)
+    assert set(re.findall(OPTION, usage)) <= options
+    arguments = usage.partition("--")[0].split()[1:]
+    name = next((i for i, word in enumerate(arguments) if word.endswith((".py", words[2]))), 0)
+    is_option = [word.startswith("-") for word in words[3:]]
+    assert len(arguments[name + 1 :]) <= [*is_option, True].index(True)
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("command", [c for c in ALL if c not in HOW])
 def test_its_target_and_options_exist(command, monkeypatch, capsys):
@@ -134,11 +149,15 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
     if words[0] == "make":
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+        values = dict(word.partition("=")[::2] for word in words[2:])
+        study = f"studies.{values.get('NAME', '')}"
+        if values and words[1] == "study" and importlib.util.find_spec(f"{study}.__main__"):
+            words = ["python", "-m", study, *shlex.split(values.get("ARGS", ""))]
+            has_what_it_needs(words, monkeypatch, capsys)
     elif words[:2] == ["python", "-m"] and words[2] != "pip":
         assert importlib.util.find_spec(words[2])
         if words[3:]:
-            text = program_help(words, monkeypatch, capsys)
-            assert set(options_of(command)) <= set(re.findall(r"--[a-zA-Z][\w-]*", text))
+            has_what_it_needs(words, monkeypatch, capsys)
     else:
         assert words[0] in ("pip", "dask", "sbatch", "git")
 

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -332,3 +333,14 @@ def test_an_index_without_hashes_is_named(sandbox, bare_python):
     assert done.returncode == 1
     assert "the index gives no hash for torch==2.0+cpu" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_folder_of_wheels_may_lie_in_a_path_with_a_space(tmp_path):
+    """Of a list in the environment pip splits the entries at spaces."""
+    checkout = tmp_path / "zwei Wörter"
+    (checkout / "wheels").mkdir(parents=True)
+    folders = 'for folder in $PIP_FIND_LINKS; do [ -d "$folder" ] || exit 1; done'
+    program(checkout / "setup.sh", f"#!/bin/sh\n{folders}\n")
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^PIP_NO_INDEX.*$", page, re.MULTILINE)
+    subprocess.run(["bash", "-c", line], cwd=checkout, check=True)

@@ -1,6 +1,8 @@
 import csv
 import json
 import math
+import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from figures.materials_surrogate.surrogate import SCORES
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.scores import as_interval, written
+from studies.further_draws import __main__ as further_draws
 from studies.further_draws import simulation
 from studies.further_draws.__main__ import table
 from tests.figures.report.committed import Numbers, content_of, metrics, quoted, verdicts
@@ -38,6 +41,25 @@ def intervals(row):
         for score, numbers in row.by_output.items()
     }
     return SimpleNamespace(**scores, by_output=by_output)
+
+
+@pytest.mark.parametrize("out", ["rebuilt", "my rebuilt", "./authors/"])
+def test_published_tables_are_kept_and_the_command_to_train_has_quotes(
+    out, monkeypatch, capsys, tmp_path
+):
+    """Simulated tables have the names of the published ones, which they would replace."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(further_draws, "simulate_published", lambda _, out, __: out / "six.yaml")
+    monkeypatch.setattr(sys, "argv", ["further_draws", "--published", "authors", "--out", out])
+    if "authors" in out:
+        with pytest.raises(SystemExit):
+            further_draws.main()
+        assert "must be another folder" in capsys.readouterr().err
+        return
+    further_draws.main()
+    words = shlex.split(capsys.readouterr().out.removeprefix("train with: "))
+    expected = ["env", f"PROFILE={out}/six.yaml", f"DATA={out}", sys.executable]
+    assert words == [*expected, "-m", "doit", "repeats"]
 
 
 def test_the_table_of_the_notebook_is_the_table_over_its_datasets():

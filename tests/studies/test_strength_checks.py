@@ -1,6 +1,8 @@
 """The checks of strengths: what the pages say of the committed results, and an interrupted run."""
 
 import csv
+import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from fe_data.composite.formulas import puck
 from fe_data.composite.interface import STRENGTHS, strength_loading
 from figures.pipeline.paths import ROOT
 from studies.results import Results
-from studies.strength_checks.__main__ import CHANGES, PAGES, PEER, RESULTS, blocks
+from studies.strength_checks import __main__ as strength_checks
+from studies.strength_checks.__main__ import CHANGES, PAGES, PEER, RESULTS, blocks, halves
 from studies.strength_checks.simulation import KEY, N_ENDS, N_HALVES, PLY, cases, ends
 from studies.strength_checks.summary import LAST_STRAINS, Study
 
@@ -56,6 +59,16 @@ def test_the_envelope_is_as_the_page_says():
         along = direction @ criterion / np.linalg.norm(criterion, axis=0)
         expected = criterion[:, along.argmax()]
         assert (np.linalg.norm(stresses[angle], axis=1) < np.linalg.norm(expected)).all()
+
+
+def test_a_run_into_another_file_prints_all_tables(study, tmp_path, monkeypatch, capsys):
+    """Without another file the study repeats nothing, since all its results are committed."""
+    copy = shutil.copy(RESULTS, tmp_path)
+    monkeypatch.setattr(sys, "argv", ["strength_checks", "--results", copy])
+    monkeypatch.setattr(strength_checks, "publish", lambda *_, **__: pytest.fail("written"))
+    strength_checks.main()
+    printed = capsys.readouterr().out
+    assert all(table in printed for table in [halves(study), *blocks(study).values()])
 
 
 def test_at_least_98_of_100_paths_reach_their_end(study):

@@ -1,10 +1,24 @@
 """RVEs of two meshes, in small: the coarse ones cost less, and every method predicts."""
 
 import re
+import sys
 
 import pytest
 
+from studies.two_fidelities import __main__ as two_fidelities
 from studies.two_fidelities.__main__ import rves
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [("--smt", "SMT is not installed"), ("--problems Branin", "invalid choice: 'Branin'")],
+)
+def test_what_cannot_run_is_refused_before_the_first_fit(options, refusal, monkeypatch, capsys):
+    monkeypatch.setattr(two_fidelities, "find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["two_fidelities", *options.split()])
+    with pytest.raises(SystemExit):
+        two_fidelities.main()
+    assert refusal in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import joblib
 import pytest
 from doit.cmd_base import ModuleTaskLoader
 from doit.doit_cmd import DoitMain
@@ -47,6 +48,25 @@ def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience,
     for _ in range(2):
         assert "interrupted" in pipeline.run_program(deaf).get_msg()
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", ""])
+def test_jobs_limits_the_workers_of_a_notebook(monkeypatch, tmp_path, jobs):
+    """Trainings side by side, and `generate` in notebook 07, use as many as joblib counts."""
+    monkeypatch.setenv("JOBS", jobs)
+    count = "import sys, joblib; open(sys.argv[1], 'w').write(str(joblib.cpu_count()))"
+    assert pipeline.run_program(["-c", count, str(tmp_path / "count")]) is None
+    cores = joblib.cpu_count()
+    assert int((tmp_path / "count").read_text()) == min(int(jobs or cores), cores)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "jobs", "expected"), [(8, "", 2), (8, "1", 1), (8, "4", 2), (1, "", 1), (1, "2", 1)]
+)
+def test_estimates_are_for_the_cores_that_a_run_uses(monkeypatch, cpus, jobs, expected):
+    monkeypatch.setattr(pipeline, "cpu_count", lambda: cpus)
+    monkeypatch.setenv("JOBS", jobs)
+    assert pipeline.cores() == expected
 
 
 def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tmp_path):

@@ -1,5 +1,6 @@
 """Tasks of dodo.py for a profile and a folder of tables."""
 
+import re
 import runpy
 import shutil
 from types import SimpleNamespace
@@ -54,8 +55,48 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo):
     assert draws["task_dep"] == [f"draws:{simulated['name']}"]
     designs = {path.parent.name for path in simulated["targets"]}
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
+    count = re.search(r"(\d+) inputs", simulated["doc"])[1]
+    page = (ROOT / "studies" / "repeats" / "README.md").read_text(encoding="utf-8")
+    assert f"simulation of {int(count):,} RVEs" in page
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
     assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
+
+
+OF_SHIPPED = {"ablation", "prior_knowledge", "active_learning", "strain_paths"}
+WITH_SECTION = {"ablation", "other_methods", "prior_knowledge"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "has_data", "refused", "why"),
+    [
+        ("quick", False, set(), ""),
+        ("studies/check.yaml", False, set(), ""),
+        ("my.yaml", False, WITH_SECTION, "ablation: field required"),
+        ("full", True, OF_SHIPPED, "DATA = "),
+    ],
+)
+def test_a_study_refuses_what_it_does_not_read(
+    dodo, tables, tmp_path, profile, has_data, refused, why
+):
+    """A profile without its section; or a folder of tables, of which it would read none."""
+    if profile == "my.yaml":
+        profile = shutil.copy(ROOT / "notebooks" / "profiles" / "quick.yaml", tmp_path / profile)
+    names = dodo(PROFILE=profile, **({"DATA": tables} if has_data else {}))
+    studies = {task["name"]: task for task in names.task_study()}
+    assert {name for name, task in studies.items() if "targets" not in task} == refused
+    assert all(task["doc"].startswith("execute notebook") for task in studies.values())
+    if refused:
+        (refusal,) = studies["ablation"]["actions"]
+        assert why in refusal().get_msg()
+
+
+def test_a_seed_changes_the_training_and_keeps_the_tables(dodo):
+    """The seed of simulations stands in the profile."""
+    runs = [dodo(PROFILE="quick", **variables) for variables in ({}, {"SEED": 7})]
+    tables = [[str(task["actions"]) for task in names.task_dataset()] for names in runs]
+    seeds = [notebook_task(names, "01")["actions"][0][1][0] for names in runs]
+    assert tables[0] == tables[1]
+    assert [words[words.index("seed") + 1] for words in seeds] == ["1", "7"]
 
 
 def test_repeats_train_several_times_into_a_folder_of_their_own(dodo, tables):

@@ -15,7 +15,7 @@ PROGRAMS = {  # name → module of this folder
 }
 ABOUT = """environments:
   bits      every digit of a small run, on emulated processors, with other threads, and under load
-  dolfinx   fe_data with the dolfinx of another Debian: trixie or sid
+  dolfinx   fe_data with the dolfinx of another Debian: trixie (default) or sid
   python    bnn with another Python and its newest PyTorch, or with --python 3.11 --oldest
   slurm     the scripts of docs/cluster.md on a Slurm cluster on this machine
 """

@@ -193,7 +193,7 @@ def run_environment(suite: str, folder: Path, arguments: list[str], if_changed: 
 def main(argv: list[str]) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("suite", nargs="?", choices=SUITES, default="trixie")
     parser.add_argument("--if-changed", action="store_true")
     options, arguments = parser.parse_known_args(argv)
     folder = environments_folder()
