@@ -94,9 +94,9 @@ SIGNS = {
     # All sizes gain
     "04c found/sizes/vanilla/{members_10,members_30,members_100,width_50}/rmse"
     " - found/sizes/anchored/*/rmse": 1,
-    # Selected RVEs have a smaller error than as many, an undecided one, a larger one
+    # Selected RVEs have a smaller error than as many and than 50, a larger one than 100
     "07 rows/hypercube/35/rmse - rows/chosen/35/rmse": 1,
-    "07 rows/hypercube/50/rmse - rows/chosen/35/rmse": 0,
+    "07 rows/hypercube/50/rmse - rows/chosen/35/rmse": 1,
     "07 rows/hypercube/100/rmse - rows/chosen/35/rmse": -1,
     "07 rows/beta_chosen/5/rmse - rows/beta_hypercube/20/rmse": 0,
 }
