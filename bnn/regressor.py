@@ -148,7 +148,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         names = _names_of(y)
         if keep_prior:
             check_is_fitted(self)
-            check_order("the last fit", self.output_names_, names)
+            check_output_order("the last fit", self.output_names_, names)
         least = 1 if keep_prior else self._fewest
         points, y = self._checked_data(X, y, keep_prior, least)
         outputs = y.reshape(len(points), -1)
@@ -473,7 +473,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return values[:, 0] if self.y_ndim_ == 1 else values
 
 
-def check_order(
+def check_output_order(
     what: str, names: tuple[str, ...] | None, names_of_y: tuple[str, ...] | None
 ) -> None:
     """Raise ValueError if y has the columns of earlier data, but in another order."""

@@ -6,9 +6,9 @@
 K is the derivative of the nodal forces by the displacements, and B their derivative by the free
 mean strains. Bᵀ* is the derivative of the mean stresses by the displacements; for an associated law
 it is Bᵀ. GMRES (Saad & Schultz, 1986) solves the system. The preconditioner is block elimination
-with the Cholesky factor of the symmetric part of an earlier tangent. The factor is renewed when
-GMRES needs many iterations. If the symmetric part is indefinite or far from the tangent, an LU
-factor of the tangent replaces the Cholesky factor.
+with a factor of the symmetric part of an earlier tangent: L Lᵀ, or L S Lᵀ if phases or interfaces
+can soften. The factor is renewed when GMRES needs many iterations. If GMRES fails even with the new
+factor, LU factors of the tangent replace it until `drop_factor`.
 """
 
 from collections.abc import Callable
@@ -78,9 +78,8 @@ class TangentSystem(Short):
         self._mirrored: Ints = mirrored.data.astype(np.int64) - 1
         solver = sparse_ldl if indefinite else sparse_cholesky
         self._solver = solver(upper.indptr, upper.indices, coordinates)
-        self.name = self._solver.name
         self._refactorise_after = 2 if indefinite else _REFACTORISE_AFTER
-        self._most = _MAX_ITERATIONS_SOFTENING if indefinite else _MAX_ITERATIONS
+        self._max_iterations = _MAX_ITERATIONS_SOFTENING if indefinite else _MAX_ITERATIONS
         self.counts = {"factorisations": 0, "iterations": 0, "lu_factorisations": 0}
         self._free: Floats = np.empty((size, 0))
         self.drop_factor()
@@ -157,11 +156,11 @@ class TangentSystem(Short):
         )
         if not stale:
             x, iterations = self._iterate(rhs, free, accuracy)
-            if iterations <= self._most:
+            if iterations <= self._max_iterations:
                 return x
         self.factorise(free)
         x, iterations = self._iterate(rhs, free, accuracy)
-        if iterations > self._most and self._is_symmetric:
+        if iterations > self._max_iterations and self._is_symmetric:
             self._is_symmetric = False
             self.factorise(free)
             x, iterations = self._iterate(rhs, free, accuracy)
@@ -170,7 +169,7 @@ class TangentSystem(Short):
     def _iterate(self, rhs: Floats, free: Floats, accuracy: float) -> tuple[Floats, int]:
         """Solve by GMRES with the last factor; return the solution and the iterations."""
         product = partial(self.product, free=free)
-        x, iterations = gmres(product, self._precondition, rhs, accuracy, self._most)
+        x, iterations = gmres(product, self._precondition, rhs, accuracy, self._max_iterations)
         self.counts["iterations"] += iterations
         self._last_iterations = iterations
         return x, iterations
@@ -215,7 +214,7 @@ def gmres(
     precondition: Callable[[Floats], Floats],
     rhs: Floats,
     accuracy: float,
-    most: int = _MAX_ITERATIONS,
+    max_iterations: int = _MAX_ITERATIONS,
 ) -> tuple[Floats, int]:
     """Solve A x = b by GMRES with right preconditioning, A M⁻¹ y = b, x = M⁻¹ y.
 
@@ -224,11 +223,11 @@ def gmres(
         precondition: Product of M⁻¹ with a vector (n,).
         rhs: (n,) right-hand side b.
         accuracy: Relative residual to reach.
-        most: Largest number of iterations.
+        max_iterations: Largest number of iterations.
 
     Returns:
         The solution (n,) and the number of iterations. If the accuracy is not reached or a number
-        is not finite, the solution is NaN and the number is `most` + 1.
+        is not finite, the solution is NaN and the number is `max_iterations` + 1.
 
     >>> A = np.array([[4.0, 1.0], [-1.0, 3.0]])
     >>> x, iterations = gmres(lambda v: A @ v, lambda v: v, np.array([5.0, 2.0]), 1e-12)
@@ -238,13 +237,13 @@ def gmres(
     size = float(np.linalg.norm(rhs))
     if size == 0.0:
         return np.zeros_like(rhs), 0
-    V = np.empty((most + 1, len(rhs)))  # orthonormal, A M⁻¹ V_k = V_k+1 H
-    Z = np.empty((most, len(rhs)))  # M⁻¹ V
-    H = np.zeros((most + 1, most))
-    e1 = np.zeros(most + 1)
+    V = np.empty((max_iterations + 1, len(rhs)))  # orthonormal, A M⁻¹ V_k = V_k+1 H
+    Z = np.empty((max_iterations, len(rhs)))  # M⁻¹ V
+    H = np.zeros((max_iterations + 1, max_iterations))
+    e1 = np.zeros(max_iterations + 1)
     e1[0] = size
     V[0] = rhs / size
-    for k in range(most):
+    for k in range(max_iterations):
         Z[k] = precondition(V[k])
         w = product(Z[k])
         if not np.isfinite(w @ w):
@@ -260,4 +259,4 @@ def gmres(
         if error <= accuracy * size:
             return y @ Z[: k + 1], k + 1
         V[k + 1] = w / H[k + 1, k]
-    return np.full_like(rhs, np.nan), most + 1
+    return np.full_like(rhs, np.nan), max_iterations + 1

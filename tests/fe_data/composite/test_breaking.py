@@ -252,7 +252,7 @@ def test_an_envelope_begins_at_the_transverse_strength():
 @pytest.mark.slow
 @pytest.mark.parametrize("angle", [112.5, 135.0])
 def test_flow_that_is_not_associated_does_not_need_thousands_of_steps(angle):
-    """The flow makes the tangent unsymmetric; without LU factors this RVE took minutes."""
+    """The flow makes the tangent unsymmetric. Where GMRES fails, the path needs LU factors."""
     phases = named_phases("glass_epoxy_ly556_breaking")
     fibres = random_microstructure(0.4, 0, 1)
     loading = envelope_loading(angle)
