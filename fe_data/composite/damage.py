@@ -12,7 +12,11 @@ so that softening does ∫ (1 - d) dW = g of work per volume, for each law, hard
 stress. The elastic energy at the onset, σ_0² / 2E in uniaxial tension, is lost too. A band of
 elements with the width h thus dissipates the fracture energy G per area: the crack band of Bažant &
 Oh (Mater. Struct. 16 (1983) 155). h = √(2A) is the width of a band of triangles with the area A.
-If the stress does not harden, it falls linearly with the strain of the band.
+The stress falls linearly with the strain of the band.
+
+After the onset a yield stress that is a curve, as of `j2`, no longer grows. Small elements soften
+slowly, and would otherwise harden on and break later than large ones. Back stresses, and yield
+stresses of custom laws that grow by numbers, are not stopped. They should have saturated.
 
 All points of an element share its damage. A quadratic element could otherwise soften in one half
 and unload in the other, and would dissipate less than G.

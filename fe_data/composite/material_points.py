@@ -67,7 +67,8 @@ class MaterialPoints:
 
     Args:
         material: Material with a law other than "elastic". With `damage` the stress is the
-            effective one, and the state has `softening_work`; see `damage`.
+            effective one, yield stresses grow up to the onset only, and the state has
+            `softening_work`; see `damage`.
         size: Number k of strain components that may be nonzero, 4 or 6; the tangent is (k, k).
     """
 
@@ -84,7 +85,8 @@ class MaterialPoints:
         values = dict(material.parameters)
         for name, kind in entry.parameters.items():
             if kind == CURVE:
-                values[name] = _in_torch(values[name])
+                curve = _in_torch(values[name])
+                values[name] = curve if self._onset is None else _up_to(self._onset, curve)
         elasticity = material.elasticity
         values["stiffness"] = torch.from_numpy(elasticity.stiffness)
         if isinstance(elasticity, Isotropic):
@@ -222,6 +224,14 @@ def _softening_work(stress: Tensor, old: State, new: State, onset: float) -> Ten
     growth = new["p"] - old["p"]
     share = ((new["p"] - onset) / (growth + _TINY)).clamp(0.0, 1.0)
     return share * torch.relu(stress @ (new["plastic_strain"] - old["plastic_strain"]))
+
+
+def _up_to(onset: float, curve: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return a yield stress that stays the same from an equivalent plastic strain on."""
+    last = curve(torch.tensor(onset, dtype=torch.float64))
+    if onset == 0.0:  # where a power law has an infinite slope
+        return lambda p: last + 0.0 * p
+    return lambda p: curve(p.clamp(max=onset))
 
 
 def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:

@@ -23,6 +23,8 @@ from fe_data.settings.hardening import HARDENING_LAWS
 from safe_files.text import Short
 
 STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
+_BEYOND_ONSET = 0.1  # equivalent plastic strain in which a stress may grow by the next number
+_NEGLIGIBLE_HARDENING = 0.02
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,10 +197,7 @@ class Material(Short):
         if self.damage is None:
             return None
         onset = self.damage.onset
-        # Of these laws the stress is that of first yield with the yield stress at the onset. Others
-        # may have back stresses, or harden by numbers.
-        is_closed_form = is_shipped(self.law) and self.entry.state.keys() == {"p", "plastic_strain"}
-        if onset > 0 and not is_closed_form:
+        if onset > 0 and not self._is_closed_form:
             from fe_data.composite.material_points import uniaxial_stress
 
             return uniaxial_stress(self, self.first_yield(tension=True) or 0.0, onset)
@@ -208,6 +207,32 @@ class Material(Short):
             for name, value in self.parameters.items()
         }
         return dataclasses.replace(self, parameters=at_onset, damage=None).first_yield(tension=True)
+
+    @property
+    def _is_closed_form(self) -> bool:
+        """Whether the stress in uniaxial tension is that of first yield with a grown yield stress.
+
+        Other laws may have back stresses, or harden by numbers.
+        """
+        return is_shipped(self.law) and self.entry.state.keys() == {"p", "plastic_strain"}
+
+    @property
+    def hardens_after_onset(self) -> bool:
+        """Whether the stress in uniaxial tension still grows after the onset of damage.
+
+        Strengths then depend on the mesh, see `damage`.
+        """
+        if self.damage is None or self._is_closed_form:
+            return False
+        from fe_data.composite.material_points import uniaxial_stress
+
+        first_yield = self.first_yield(tension=True) or 0.0
+        later = self.damage.onset + _BEYOND_ONSET
+        try:
+            stress = uniaxial_stress(self, first_yield, later)
+        except ValueError:  # its plastic strain cannot grow so far
+            return False
+        return stress > (1 + _NEGLIGIBLE_HARDENING) * (self.stress_at_onset or 0.0)
 
     @property
     def largest_width_mm(self) -> float:

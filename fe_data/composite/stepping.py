@@ -322,14 +322,20 @@ class IncrementalModel(IncrementalProblem):
         return ". ".join(causes)
 
     def mesh_dependence(self) -> str:
-        """Return a warning if a phase has lost ellipticity at the end of a path, else ""."""
+        """Return why the stress depends on the mesh at the end of a path; "" if it does not."""
+        reasons = [
+            f"{phase.name} still hardens after the onset of its damage, so small elements break "
+            "later than large ones: let it saturate before, or compare only equal --resolution"
+            for phase in self.model.damageable
+            if phase.material.hardens_after_onset
+        ]
         shares = {name: share for name, share in self.not_elliptic().items() if share > _FEW_POINTS}
-        if not shares:
-            return ""
-        return (
-            f"the law has lost ellipticity in {_named_shares(shares)} at the end, so the stress "
-            "depends on the mesh: compare only equal --resolution, or a smaller strain"
-        )
+        if shares:
+            reasons.append(
+                f"the law has lost ellipticity in {_named_shares(shares)} at the end, so the "
+                "stress depends on the mesh: compare only equal --resolution, or a smaller strain"
+            )
+        return "; ".join(reasons)
 
     def solve(self, residual: Floats, accuracy: float) -> Floats:
         """Solve for a Newton step (n + k,)."""

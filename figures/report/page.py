@@ -227,6 +227,7 @@ def main(
     except ValueError as error:
         sys.exit(f"error: {error}")
     try:
+        out_dir.mkdir(parents=True, exist_ok=True)  # of repeats alone there is no other result
         for name, text in reversed(pages.items()):  # index.html, which links to the others, last
             write_atomic(out_dir / name, text.encode(), BEGINNING)
             note(out_dir / name)

@@ -41,7 +41,7 @@ def inputs() -> np.ndarray:
     return low + np.vstack([np.full(len(low), 0.5), corners]) * (high - low)
 
 
-def simulate(n_fibres: int, jobs: int = 2) -> Table:
+def simulate(n_fibres: int, jobs: int) -> Table:
     """Simulate RVEs with a number of fibres at all inputs, reusing results of earlier runs."""
     groups = np.arange(6).repeat(MICROSTRUCTURES[n_fibres])
     folder = OUT / str(n_fibres)
@@ -76,8 +76,9 @@ def main() -> None:
     """Print differences from the largest RVEs, and the exponents of the scatter."""
     parser = argparse.ArgumentParser("python -m studies.size_effect", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also replace the committed tables")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes of the simulation")
     options = parser.parse_args()
-    tables = {n: simulate(n) for n in MICROSTRUCTURES}
+    tables = {n: simulate(n, options.jobs) for n in MICROSTRUCTURES}
     comparisons = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in list(comparisons.items())[:-1]:  # the last is the reference
         print(f"{n} fibres: {format_comparison(comparison)}")

@@ -137,6 +137,54 @@ def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
     assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
 
 
+@pytest.mark.parametrize("columns", [pytest.param(4, marks=pytest.mark.slow), 16])
+@pytest.mark.parametrize("onset", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("name", "curves"),
+    [
+        ("j2", ["yield_stress"]),
+        ("drucker_prager", ["compression"]),
+        ("paraboloidal", ["tension", "compression"]),
+        ("chaboche", ["yield_stress"]),
+    ],
+)
+def test_a_band_that_hardens_is_weakest_at_its_onset_for_each_mesh_size(
+    name, curves, onset, columns
+):
+    """Otherwise small elements, which soften slowly, would harden on and break later."""
+    hardening = {key: YieldStress(60.0, 2000.0) for key in curves}
+    numbers = {"C1_MPa": 0.0} if name == "chaboche" else {}
+    band = damaged(name, onset, **hardening, **numbers)
+    strength = band.stress_at_onset
+    at_peak = strength / 3500.0 + onset / columns
+    history, _ = pulled(columns, band, strain=1.2 * at_peak, increments=30, rows=1)
+    assert 0.95 * strength < history["stress"][:, 0].max() < 1.001 * strength
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "onset", "hardens"),
+    [
+        ("chaboche", {"C1_MPa": 1000.0, "gamma1": 10.0}, 0.02, True),
+        ("chaboche", {"C1_MPa": 1000.0, "gamma1": 10.0}, 0.0, True),
+        ("chaboche", {"C1_MPa": 1000.0, "gamma1": 200.0}, 0.05, False),
+        ("chaboche", {"C1_MPa": 0.0, "yield_stress": YieldStress(60.0, 2000.0)}, 0.02, False),
+        ("j2", {"yield_stress": YieldStress(60.0, 2000.0)}, 0.02, False),
+        ("paraboloidal", {"tension": YieldStress(60.0, 900.0)}, 0.02, False),
+    ],
+)
+def test_hardening_after_the_onset_is_known(name, parameters, onset, hardens):
+    assert damaged(name, onset, **parameters).hardens_after_onset == hardens
+
+
+def test_an_rve_whose_matrix_hardens_after_the_onset_depends_on_the_mesh():
+    back_stress = {"C1_MPa": 1000.0, "gamma1": 10.0}
+    phases = Phases(damaged("chaboche", 0.02, **back_stress), Material(Isotropic(70.0, 0.2)))
+    pull = Loading((0.002, *[None] * 5), increments=1)
+    rve = solve_composite(phases, FIBRE, pull, resolution=3.0, silent=True)
+    assert rve.warning.startswith("matrix still hardens after the onset of its damage, so small")
+    assert solve_composite(phases.unbreakable(), FIBRE, pull, resolution=3.0).warning == ""
+
+
 VOCE = YieldStress(60.0, 40.0, 0.01, "voce")
 
 
@@ -157,7 +205,7 @@ def test_uniaxial_tension_reaches_the_yield_stress_at_the_onset(name, parameters
 
 @pytest.fixture
 def own_plastic():
-    """A law whose yield stress grows by a number, of which `first_yield` is not a function."""
+    """A law whose yield stress grows by a number up to p = 0.1, not as `first_yield`."""
 
     @law(
         "own_plastic",
@@ -167,7 +215,9 @@ def own_plastic():
         first_yield=lambda parameters, _: parameters["start_MPa"],
     )
     def own_plastic(strain, state, material):
-        material.yield_stress = lambda p: material.start_MPa + material.hardening_MPa * p
+        material.yield_stress = lambda p: (
+            material.start_MPa + material.hardening_MPa * p.clamp(max=0.1)
+        )
         stress, new = j2(strain, state, material)
         return stress, new | {"p": new["p"].clamp(max=material.largest_p)}
 

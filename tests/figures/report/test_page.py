@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES, committed_metrics
+from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, committed_metrics
 from figures.pipeline.profiles import PRIORS, SURROGATE, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import compare, read
@@ -29,6 +29,11 @@ def out_dir(tmp_path):
 def change(out_dir, name, **content):
     path = out_dir / f"{name}.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | content))
+
+
+def test_a_run_of_repeats_alone_has_a_page(tmp_path):
+    main(str(ROOT / "studies" / "check.yaml"), tmp_path / "new")
+    assert "0 notebooks" in (tmp_path / "new" / "index.html").read_text(encoding="utf-8")
 
 
 def test_what_a_page_would_show_and_is_not_there_is_named(out_dir):
