@@ -2,8 +2,8 @@
 
 The checks are
     ends: RVEs of 6 to 9 fibres with interfaces and a matrix that break, under each loading;
-    halves: ten RVEs with the default mesh and steps, with halves of them, and with an eighth of the
-        steps;
+    halves: ten RVEs under each loading with the default mesh and steps, and with halves of them; in
+        transverse tension also with an eighth of the steps;
     ply, cooled: RVEs of a measured ply, and one after cooling.
 """
 
@@ -42,7 +42,7 @@ ONSET = 0.05
 FRACTURE_ENERGY = 10.0  # J/m²
 PARABOLOIDAL = {"tension": 60.0, "compression": 90.0, "plastic_poisson_ratio": 0.4}
 
-KEY = ("problem", "case", "seed")  # of a line of results
+KEY = ("problem", "case", "loading", "seed")  # of a line of results
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Case:
     spacing: float | None = None
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, str, int]:
         """The case's key in the file of results."""
-        return self.problem, self.case, self.seed
+        return self.problem, self.case, self.loading, self.seed
 
     def path(self) -> Loading:
         """Return the loading path."""
@@ -95,8 +95,7 @@ class Case:
     def solve(self) -> Result:
         """Simulate the RVE; a row with a `reason` did not reach the end of its path."""
         row: Result = dict(zip(KEY, self.key, strict=True))
-        row |= {"loading": self.loading, "law": self.phases.matrix.law}
-        row |= {"vf": self.vf, "n_fibres": self.n_fibres}
+        row |= {"law": self.phases.matrix.law, "vf": self.vf, "n_fibres": self.n_fibres}
         try:
             fibres = random_microstructure(self.vf, self.seed, self.n_fibres, self.spacing)
             solved = solve_composite(
@@ -142,12 +141,13 @@ def ends() -> Iterator[Case]:
 def halves() -> Iterator[Case]:
     """Return RVEs with the default mesh and steps, and with smaller ones."""
     phases = breaking_phases("j2")
-    what = "transverse_tension", VF_OF_HALVES, FIBRES_OF_HALVES
-    for seed in range(N_HALVES):
-        for case, finer in (("default", 1), ("step", 2), ("eighth", 8)):
-            yield Case("halves", case, seed, phases, *what, MESH, SMALL_DROP, finer=finer)
-    for seed in range(N_HALVES):
-        yield Case("halves", "mesh", seed, phases, *what, 2 * MESH, SMALL_DROP)
+    for loading in STRENGTHS:
+        what = phases, loading, VF_OF_HALVES, FIBRES_OF_HALVES
+        steps = {"default": 1, "step": 2} | ({"eighth": 8} if loading == STRENGTHS[0] else {})
+        for seed in range(N_HALVES):
+            for case, finer in steps.items():
+                yield Case("halves", case, seed, *what, MESH, SMALL_DROP, finer=finer)
+            yield Case("halves", "mesh", seed, *what, 2 * MESH, SMALL_DROP)
 
 
 def plies() -> Iterator[Case]:

@@ -58,10 +58,16 @@ class Study:
         """Return how often each reason ended a path early."""
         return Counter(row["reason"] for row in self.of("ends") if "reason" in row)
 
-    def changes(self, case: str) -> Floats:
-        """Return relative changes of the strength by half the steps or elements, (n,)."""
+    def changes(self, case: str, loading: str) -> Floats:
+        """Return relative changes of a strength by smaller steps or elements, (n,)."""
         strengths = [
-            np.array([row["strength_MPa"] for row in self.of("halves", name)])
+            np.array(
+                [
+                    row["strength_MPa"]
+                    for row in self.of("halves", name)
+                    if row["loading"] == loading
+                ]
+            )
             for name in ("default", case)
         ]
         return np.asarray(strengths[1] / strengths[0] - 1)
