@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-TIMES = ("fit", "predict", "seconds")  # entries of a line that are no scores
+TIMES = ("fit", "predict", "seconds", "pretrain_seconds")  # entries that are no scores
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ def series(value: Any, place: str = "") -> Iterator[tuple[str, list[float]]]:
     if isinstance(value.get("values"), list):
         yield place, value["values"]
     for key, entry in value.items():
-        yield from series(entry, f"{place}/{key}")
+        if key not in TIMES:
+            yield from series(entry, f"{place}/{key}")
 
 
 def lines(text: str) -> dict[str, dict[str, float]]:

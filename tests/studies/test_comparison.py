@@ -9,7 +9,8 @@ from figures.pipeline.paths import STUDIES
 from figures.pipeline.profiles import SETTINGS, StudyNotebook, load_profile
 from studies.comparison import agreement
 
-FULL = {"rows": {"outd": {"rmse": {"mean": 2.0, "values": [1.0, 2.0, 3.0]}}}}
+SECONDS = {"values": [9.0, 9.5, 10.0]}  # are not compared
+FULL = {"rows": {"outd": {"rmse": {"values": [1.0, 2.0, 3.0]}, "seconds": SECONDS}}}
 LINES = [
     {"problem": "a", "n": 1, "nmse": 1.0, "fit": 3.0, "processor": "one"},
     {"problem": "b", "n": 1, "nmse": 2.0, "fit": 3.0, "processor": "one"},
@@ -24,7 +25,7 @@ def write(path, content):
 
 
 def metrics(*values):
-    return {"rows": {"outd": {"rmse": {"values": list(values)}}}}
+    return {"rows": {"outd": {"rmse": {"values": list(values)}, "seconds": {"values": [1.0]}}}}
 
 
 def line(case, **changes):
