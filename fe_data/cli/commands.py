@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 import fe_data
 from fe_data.cli import options
-from fe_data.cli.hints import loadings_with_hints, say_units
+from fe_data.cli.hints import loadings_with_hints, say_hardening, say_units
 from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.cli.sampling import CommandWithSampling, report
@@ -102,6 +102,8 @@ def generate(
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
     say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
     inclusions = all_inclusions(design, interphase)
+    if phases is not None and strength:
+        say_hardening(phases, inclusions)
     paths = loadings_with_hints(loading, context, settings, phases, inclusions) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)

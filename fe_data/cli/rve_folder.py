@@ -349,10 +349,12 @@ def _strength(strength: Strength) -> str:
         f"{what} {strength.strength_MPa:.2f} MPa at a mean strain of "
         f"{strength.strain_at_strength:.5f}"
     ]
-    if strength.damaged_fraction or not strength.damaged_area:
+    if strength.damaged_fraction:
         words.append(f"{strength.debonded_fraction:.1%} of the interfaces debonded")
     if strength.damaged_area:
         words.append(f"{strength.damaged_area:.1%} of the area damaged")
+    if not (strength.damaged_fraction or strength.damaged_area):
+        words.append("nothing damaged")
     return ", ".join(words)
 
 

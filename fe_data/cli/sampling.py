@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import fe_data
 from fe_data.cli import options
-from fe_data.cli.hints import say_units
+from fe_data.cli.hints import say_hardening, say_units
 from fe_data.cli.messages import INCOMPLETE, OK, say, show
 from fe_data.cli.options import CommandWithOptions, Integer
 from fe_data.settings import MAX_SEED, Settings, VolumeFraction, require_between, require_integer
@@ -115,9 +115,12 @@ def sampling(
     jobs: options.Jobs = None,
 ) -> Sampling:
     """Make the sampling from the options of a command."""
+    from fe_data.composite.phases import inclusions_of
+
     settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
     phases = options.phases(material)
     say_units(Settings(), 0.0, phases)
+    say_hardening(phases, inclusions_of(vf))
     return Sampling(phases, vf, seed, settings, drop, jobs)
 
 

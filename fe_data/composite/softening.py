@@ -1,5 +1,6 @@
 """Softening of the elements of a phase with damage, see `damage` for the equations."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from safe_files.text import Short
 
 if TYPE_CHECKING:
     from fe_data.composite.material_points import Response
+    from fe_data.composite.materials import Material
 
 
 class Softening(Short):
@@ -133,3 +135,13 @@ class DamagedResponse(Short):
         # ∂d/∂ε_q = ∂d/∂W w_q / A ∂W_q/∂ε_q
         by_strain = (self._slope[:, None] * shares)[..., None] * by_strain
         return -self._effective.stress.reshape(m, q, -1), by_strain
+
+
+def hardening_reasons(materials: "Mapping[str, Material]") -> list[str]:
+    """Say which phases, by name, harden after the onset of damage: strengths depend on the mesh."""
+    return [
+        f"{name} still hardens after the onset of its damage, so small elements break later than "
+        "large ones: let it saturate before, or compare only equal --resolution"
+        for name, material in materials.items()
+        if material.hardens_after_onset
+    ]

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import dataclasses
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from fe_data import (
     solve_composite,
 )
 from fe_data.__main__ import main
+from fe_data.cli.sampling import Sampling
 from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.laws import j2
 from fe_data.composite.material_points import MaterialPoints, uniaxial_stress
@@ -183,6 +185,27 @@ def test_an_rve_whose_matrix_hardens_after_the_onset_depends_on_the_mesh():
     rve = solve_composite(phases, FIBRE, pull, resolution=3.0, silent=True)
     assert rve.warning.startswith("matrix still hardens after the onset of its damage, so small")
     assert solve_composite(phases.unbreakable(), FIBRE, pull, resolution=3.0).warning == ""
+
+
+@pytest.mark.parametrize(("C1", "warns"), [(1000.0, True), (0.0, False)])
+@pytest.mark.parametrize("command", ["strengths", "envelope", "generate"])
+def test_each_command_says_that_strengths_depend_on_the_mesh(
+    tmp_path, capsys, monkeypatch, command, C1, warns
+):
+    monkeypatch.setattr(Sampling, "simulate", lambda *_: sys.exit(0))
+    monkeypatch.setattr("fe_data.generate", lambda *_, **__: sys.exit(0))
+    chaboche = f"{{yield_stress: 60.0, C1_MPa: {C1}, gamma1: 10.0}}"
+    old = "law: j2\n    parameters: {yield_stress: 60.0}"
+    content = MATRIX_FILE.replace(old, f"law: chaboche\n    parameters: {chaboche}")
+    (tmp_path / "resin.yaml").write_text(content)
+    (tmp_path / "design.csv").write_text("vf\n0.4\n")
+    design = f"--inputs {tmp_path}/design.csv --strength transverse_tension"
+    words = f"{command} --material {tmp_path}/resin.yaml --n-fibres 1 --resolution 3 "
+    words += design if command == "generate" else "--vf 0.4 --replicates 1"
+    with contextlib.suppress(SystemExit):
+        main([*words.split(), "--out", str(tmp_path / "out")])
+    said = "matrix still hardens after the onset of its damage" in capsys.readouterr().err
+    assert said == warns
 
 
 VOCE = YieldStress(60.0, 40.0, 0.01, "voce")
@@ -365,6 +388,17 @@ def test_the_command_shows_what_has_broken(tmp_path, capsys):
     curve = load_curves(tmp_path / "one")
     assert curve.histories[0]["softening_energy"][-1] > 0
     assert {"damaged_area", "broken_area", "external_work_MPa"} <= {*curve.to_pandas()}
+
+
+@pytest.mark.parametrize(("strain", "broken"), [(0.001, "nothing damaged"), (0.015, "of the area")])
+def test_a_material_without_interface_shows_none(tmp_path, capsys, strain, broken):
+    (tmp_path / "resin.yaml").write_text(MATRIX_FILE.replace("onset: 0.05", "onset: 0.0"))
+    words = f"rve --material {tmp_path}/resin.yaml --vf 0.4 --n-fibres 1 --resolution 3 "
+    words += f"--loading {strain},free,free --increments 10 --drop 0.02 --out {tmp_path}/one"
+    assert main(words.split()) == 0
+    printed = capsys.readouterr().out
+    assert broken in printed
+    assert "interfaces" not in printed
 
 
 def test_diameters_must_agree():
