@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 import fe_data
 from fe_data.cli import options
-from fe_data.cli.hints import loadings_with_hints, say_hardening, say_units
+from fe_data.cli.hints import loadings_with_hints, say_mesh_dependences, say_units
 from fe_data.cli.messages import INCOMPLETE, OK, counted, say, several, show
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.cli.sampling import CommandWithSampling, report
@@ -103,7 +103,7 @@ def generate(
     say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
     inclusions = all_inclusions(design, interphase)
     if phases is not None and strength:
-        say_hardening(phases, inclusions)
+        say_mesh_dependences(phases, inclusions)
     paths = loadings_with_hints(loading, context, settings, phases, inclusions) or None
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
@@ -192,7 +192,8 @@ def rve(
     if mesh is not None:
         show(f"wrote {mesh}")
     if strength is not None and not (broken and broken.is_reached):
-        return say(f"{strength} was not reached: the mean stress did not fall by 1 %", INCOMPLETE)
+        why = "the mean stress did not fall by 1 %: load further with --loading"
+        return say(f"{strength} was not reached: {why}", INCOMPLETE)
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
 
 

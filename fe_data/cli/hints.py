@@ -33,12 +33,12 @@ def say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None"
         say(f"the matrix yields at {value:g} MPa, less than any plastic: {unit}", OK)
 
 
-def say_hardening(phases: "fe_data.Phases", inclusions: set[str]) -> None:
+def say_mesh_dependences(phases: "fe_data.Phases", inclusions: set[str]) -> None:
     """Print a hint for each phase whose damage makes strengths depend on the mesh."""
-    from fe_data.composite.softening import hardening_reasons
+    from fe_data.composite.softening import mesh_dependences
 
     materials = {name: phases.of(name) for name in sorted(inclusions)}
-    for reason in hardening_reasons({"matrix": phases.matrix, **materials}):
+    for reason in mesh_dependences({"matrix": phases.matrix, **materials}):
         say(reason, OK)
 
 

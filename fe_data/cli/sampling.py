@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import fe_data
 from fe_data.cli import options
-from fe_data.cli.hints import say_hardening, say_units
+from fe_data.cli.hints import say_mesh_dependences, say_units
 from fe_data.cli.messages import INCOMPLETE, OK, say, show
 from fe_data.cli.options import CommandWithOptions, Integer
 from fe_data.settings import MAX_SEED, Settings, VolumeFraction, require_between, require_integer
@@ -120,7 +120,7 @@ def sampling(
     settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
     phases = options.phases(material)
     say_units(Settings(), 0.0, phases)
-    say_hardening(phases, inclusions_of(vf))
+    say_mesh_dependences(phases, inclusions_of(vf))
     return Sampling(phases, vf, seed, settings, drop, jobs)
 
 

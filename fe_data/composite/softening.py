@@ -137,11 +137,19 @@ class DamagedResponse(Short):
         return -self._effective.stress.reshape(m, q, -1), by_strain
 
 
-def hardening_reasons(materials: "Mapping[str, Material]") -> list[str]:
-    """Say which phases, by name, harden after the onset of damage: strengths depend on the mesh."""
-    return [
+def mesh_dependences(materials: "Mapping[str, Material]") -> list[str]:
+    """Say why strengths of an RVE with these phases, by name, depend on the mesh; see `damage`."""
+    softening = [name for name, material in materials.items() if material.damage]
+    reasons = [
         f"{name} still hardens after the onset of its damage, so small elements break later than "
         "large ones: let it saturate before, or compare only equal --resolution"
-        for name, material in materials.items()
-        if material.hardens_after_onset
+        for name in softening
+        if materials[name].hardens_after_onset
     ]
+    if softening and materials["matrix"].is_elastic:
+        names = " and ".join(softening)
+        reasons.append(
+            f"{names} can soften everywhere instead of in a band, since the matrix is elastic: "
+            "give the matrix a law of plasticity, or compare only equal --resolution"
+        )
+    return reasons

@@ -12,7 +12,7 @@ from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation, shear_rotation
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.model import FEModel
-from fe_data.composite.softening import DamagedResponse, Softening, hardening_reasons
+from fe_data.composite.softening import DamagedResponse, Softening, mesh_dependences
 from fe_data.composite.state import Debonding, Peak, State, Work, averages, of_breaking
 from fe_data.incremental_problem import Averages, IncrementalProblem, Newton, Residual
 from fe_data.loading import AXES, IN_PLANE, Segment
@@ -323,8 +323,8 @@ class IncrementalModel(IncrementalProblem):
 
     def mesh_dependence(self) -> str:
         """Return why the stress depends on the mesh at the end of a path; "" if it does not."""
-        materials = {phase.name: phase.material for phase in self.model.damageable}
-        reasons = hardening_reasons(materials)
+        materials = {phase.name: phase.material for phase in self.model.phases}
+        reasons = mesh_dependences(materials)
         shares = {name: share for name, share in self.not_elliptic().items() if share > _FEW_POINTS}
         if shares:
             reasons.append(

@@ -35,7 +35,7 @@ from fe_data.composite.damage import DAMAGE, WORK
 from fe_data.composite.laws import j2
 from fe_data.composite.material_points import MaterialPoints, uniaxial_stress
 from fe_data.composite.model import FEModel
-from fe_data.composite.softening import DamagedResponse
+from fe_data.composite.softening import DamagedResponse, mesh_dependences
 from fe_data.composite.stepping import IncrementalModel, softening_phases
 from fe_data.dataset.requirements import require_elements_for_damage
 from fe_data.dataset.worker import MaterialSimulator
@@ -185,6 +185,16 @@ def test_an_rve_whose_matrix_hardens_after_the_onset_depends_on_the_mesh():
     rve = solve_composite(phases, FIBRE, pull, resolution=3.0, silent=True)
     assert rve.warning.startswith("matrix still hardens after the onset of its damage, so small")
     assert solve_composite(phases.unbreakable(), FIBRE, pull, resolution=3.0).warning == ""
+
+
+@pytest.mark.parametrize(
+    "matrix", [Material(RESIN), Material(RESIN, "j2", LAWS["j2"]), damaged("j2")]
+)
+def test_fibres_that_soften_in_an_elastic_matrix_depend_on_the_mesh(matrix):
+    """Half the elements raised the strength in compression from 88.7 to 96.8 MPa."""
+    reasons = mesh_dependences({"matrix": matrix, "fibres": damaged("drucker_prager")})
+    assert len(reasons) == matrix.is_elastic
+    assert mesh_dependences({"matrix": matrix, "fibres": Material(RESIN)}) == []
 
 
 @pytest.mark.parametrize(("C1", "warns"), [(1000.0, True), (0.0, False)])
