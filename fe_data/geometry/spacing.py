@@ -89,14 +89,14 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> Non
     """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
-        fibres = "1 fibre" if n_fibres == 1 else f"{n_fibres} fibres"
-        fibres += (
-            " with the default spacing, which keeps fibres in disorder,"
+        fibres, are = ("1 fibre", "is") if n_fibres == 1 else (f"{n_fibres} fibres", "are")
+        spacing = (
+            "with the default spacing, which keeps fibres in disorder,"
             if min_spacing is None
-            else f" at least {min_spacing:g} diameters apart"
+            else f"at least {min_spacing:g} diameters apart"
         )
         raise ValueError(
-            f"vf = {vf!r} is out of range: {fibres} can reach vf <= "
+            f"vf = {vf!r} is out of range: {fibres} {spacing} {are} limited to vf <= "
             f"{math.floor(1e4 * limit) / 1e4:.4f}"
             f"{in_percent(vf, 1.0, 'vf is a fraction')}{advice_of_spacing(vf, n_fibres)}"
         )

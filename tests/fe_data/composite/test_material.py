@@ -183,7 +183,10 @@ REFUSED = [
     ("rve --vf 0.3 --material paper --E-f 400", "--E-f cannot be combined with --material"),
     ("rve --vf 0.3 --material paper --nu-f 0.3", "nu_f = 0.3 cannot be combined with a mat"),
     ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
-    ("rve --vf 0.7543 --n-fibres 1 --min-spacing 1 --material paper", "can reach vf <= 0.7542"),
+    (
+        "rve --vf 0.7543 --n-fibres 1 --min-spacing 1 --material paper",
+        "1 fibre at least 1 diameters apart is limited to vf <= 0.7542",
+    ),
     ("rve --vf 30 --material paper", "vf is a fraction: 30 % is 0.3"),
     ("rve --vf 0.3 --material brass", "name = 'brass' is no known material: allowed are boron"),
     ("rve --vf 0.3 --material .", "fe_data: . is a folder: a regular file is needed"),
