@@ -23,8 +23,8 @@ from fe_data.settings.hardening import HARDENING_LAWS
 from safe_files.text import Short
 
 STRESS = (1e-3, 1e6)  # allowed yield stresses [MPa]
-_BEYOND_ONSET = 0.1  # equivalent plastic strain in which a stress may grow by the next number
-_NEGLIGIBLE_HARDENING = 0.02
+_BEYOND_ONSET = 0.1  # equivalent plastic strain after the onset, over which hardening is measured
+_NEGLIGIBLE_HARDENING = 0.02  # relative growth of the stress over it
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,9 +198,7 @@ class Material(Short):
             return None
         onset = self.damage.onset
         if onset > 0 and not self._is_closed_form:
-            from fe_data.composite.material_points import uniaxial_stress
-
-            return uniaxial_stress(self, self.first_yield(tension=True) or 0.0, onset)
+            return self._simulated_stress(onset)
         curves = {name for name, kind in self.entry.parameters.items() if kind == CURVE}
         at_onset = {
             name: YieldStress(_at(value, onset)) if name in curves else value
@@ -216,6 +214,12 @@ class Material(Short):
         """
         return is_shipped(self.law) and self.entry.state.keys() == {"p", "plastic_strain"}
 
+    def _simulated_stress(self, p: float) -> float:
+        """Return the stress in uniaxial tension at an equivalent plastic strain [MPa]."""
+        from fe_data.composite.material_points import uniaxial_stress
+
+        return uniaxial_stress(self, self.first_yield(tension=True) or 0.0, p)
+
     @property
     def hardens_after_onset(self) -> bool:
         """Whether the stress in uniaxial tension still grows after the onset of damage.
@@ -224,12 +228,8 @@ class Material(Short):
         """
         if self.damage is None or self._is_closed_form:
             return False
-        from fe_data.composite.material_points import uniaxial_stress
-
-        first_yield = self.first_yield(tension=True) or 0.0
-        later = self.damage.onset + _BEYOND_ONSET
         try:
-            stress = uniaxial_stress(self, first_yield, later)
+            stress = self._simulated_stress(self.damage.onset + _BEYOND_ONSET)
         except ValueError:  # its plastic strain cannot grow so far
             return False
         return stress > (1 + _NEGLIGIBLE_HARDENING) * (self.stress_at_onset or 0.0)
