@@ -15,8 +15,8 @@ Oh (Mater. Struct. 16 (1983) 155). h = √(2A) is the width of a band of triangl
 The stress falls linearly with the strain of the band.
 
 A band forms only if the surroundings can break or yield. A phase that softens inside elastic ones
-softens everywhere, and its strength then depends on the mesh. Elements of an interphase are as long
-as they are wide only by chance, and a crack along it dissipates G times √(width / length).
+softens everywhere, and its strength then depends on the mesh. Elements of an interphase may be
+longer than wide, or shorter. A crack along it then dissipates G times √(width / length).
 
 After the onset a yield stress that is a curve, as of `j2`, no longer grows. Small elements soften
 slowly, and would otherwise harden on and break later than large ones. Back stresses, and yield

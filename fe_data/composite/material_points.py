@@ -228,9 +228,9 @@ def _softening_work(stress: Tensor, old: State, new: State, onset: float) -> Ten
 
 def _up_to(onset: float, curve: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Return a yield stress that stays the same from an equivalent plastic strain on."""
-    last = curve(torch.tensor(onset, dtype=torch.float64))
     if onset == 0.0:  # where a power law has an infinite slope
-        return lambda p: last + 0.0 * p
+        first = curve(torch.tensor(0.0, dtype=torch.float64))
+        return lambda p: first + 0.0 * p
     return lambda p: curve(p.clamp(max=onset))
 
 
