@@ -223,6 +223,8 @@ def as_array(name: str, values: ArrayLike) -> Array:
         isinstance(values, list | tuple) and set(map(type, values)) == {float}
     ):
         return np.array(values)  # a search makes thousands of kernels of such parameters
+    if values is None:  # which numpy would take for NaN
+        raise ValueError(f"{name} = None: must be numbers")
     # A copy, because callers may later write other numbers into their arrays.
     check_real(**{name: values})
     _check_machine_integer(name, values)

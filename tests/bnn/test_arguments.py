@@ -230,6 +230,11 @@ MESSAGES = {
 }
 
 
+def test_none_is_no_number():
+    with pytest.raises(ValueError, match="noise = None: must be numbers"):
+        bnn.metrics.elppd([0.0], [[[0.0]], [[0.0]]], noise=None)
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 def test_messages_name_the_column_or_the_argument(name):
     data, parameters, message = MESSAGES[name]
