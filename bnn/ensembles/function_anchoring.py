@@ -185,54 +185,58 @@ def _train_function_anchored(
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
     noise, covariances = data.noise_of_training()
-    X = data.X
-    y = data.targets
     if data.fixed.any():
         # With noise as wide as this, the nugget of fixed outputs has its largest value.
         wide = np.diag(np.square(pretrained.output_scaler.half_range))
-        covariances = apart(covariances, data.fixed & np.isnan(y), wide)
+        covariances = apart(covariances, data.fixed & np.isnan(data.targets), wide)
+    task = _Task(data.X, data.targets, noise, covariances, anchoring, device)
     seeds = seed_sequence(random_state)
-    if isinstance(pretrained.prior, MixturePrior):
-        chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(chosen, X, y, noise, covariances, anchoring, device, seeds)
-    return _anchor_to_process(
-        pretrained, X, y, noise, covariances, n_members, anchoring, device, seeds
-    )
+    chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
+    if isinstance(chosen.prior, MixturePrior):
+        return _anchor_to_components(chosen, task, seeds)
+    return _anchor_to_process(chosen, task, seeds)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What all members have in common: data X (N, n_in), y (N, n_out), their noise, settings.
+
+    `covariance` is the noise covariance of the data, (n_out, n_out) or (N, n_out, n_out); `noise`
+    is what the members keep of it. Entries of y that are NaN are left out.
+    """
+
+    X: Array
+    y: Array
+    noise: Covariance
+    covariance: Array
+    anchoring: FunctionAnchoring
+    device: str
 
 
 def _anchor_to_process(
-    pretrained: Pretrained,
-    X: Array,
-    y: Array,
-    noise: Covariance,
-    covariance: Array,
-    n_members: int | None,
-    anchoring: FunctionAnchoring,
-    device: str,
-    seeds: np.random.SeedSequence,
-    *,
-    centred: bool = True,
+    pretrained: Pretrained, task: _Task, seeds: np.random.SeedSequence, *, centred: bool = True
 ) -> Members:
-    """Anchor members to realisations of one prior; arguments as of `train_function_anchored`."""
+    """Anchor all networks to realisations of one prior."""
     # If centred, realisations average to the mean of a Gaussian process, and perturbed data to y.
     prior = drawn_prior(pretrained)
     network = pretrained.architecture
     scaler = pretrained.output_scaler
-    points = np.concatenate([X, _measurement_points(pretrained, X, anchoring.n_points, seeds)])
+    anchoring = task.anchoring
+    added = _measurement_points(pretrained, task.X, anchoring.n_points, seeds)
+    points = np.concatenate([task.X, added])
     inputs = pretrained.input_scaler.transform(points)
-    anchors = pretrained.weights[:n_members]
-    numbers = pretrained.numbers[:n_members]
+    anchors = pretrained.weights
     # realisations g and their covariance C, with outputs scaled to [-1, 1]
-    g = scaler.transform(prior.at(points, numbers, centred))
+    g = scaler.transform(prior.at(points, pretrained.numbers, centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
-    nuggets = _nuggets(scaler.transform_covariance(covariance), anchoring.nugget, C)
+    nuggets = _nuggets(scaler.transform_covariance(task.covariance), anchoring.nugget, C)
     prior_metric = Metric(C, nuggets)
-    targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, centred, seeds)
+    targets, S = _posterior_realisations(g, C, task, scaler, centred, seeds)
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
     rule = StoppingRule(anchoring.max_iter, loss=anchoring.tol)
     title = titled("training", anchoring.progress)
-    result = fit_functions(network, anchors, inputs, targets, S, nuggets, rule, device, title)
+    result = fit_functions(network, anchors, inputs, targets, S, nuggets, rule, task.device, title)
     # Penalties (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
     moved = network.forward(result.weights.astype(float), inputs) - g
     penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
@@ -247,7 +251,7 @@ def _anchor_to_process(
         losses=result.losses,
         epochs=result.epochs,
         numbers=np.arange(len(anchors)),
-        noise_covariance=noise,
+        noise_covariance=task.noise,
         anchors=anchors,
         penalties=penalties,
         bounds=prior.bounds,
@@ -257,22 +261,21 @@ def _anchor_to_process(
 def _posterior_realisations(
     g: Array,
     C: Array,
-    X: Array,
-    y: Array,
-    covariance: Array,
+    task: _Task,
     scaler: BoundsScaler,
     centred: bool,
     seeds: np.random.SeedSequence,
 ) -> tuple[Array, Array]:
     """Return posterior realisations f*, (K, n, n_out), and the blocks of their covariance S."""
+    y = task.y
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(g))
     # ỹ = y + e with e ~ N(0, Σ_noise); if centred, the ỹ of all members average to y.
-    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    _, perturbed = resample(task.X, y, "likelihood", task.covariance, generators)
     if centred:
         perturbed += y - perturbed.mean(axis=0)
     present = ~np.isnan(y)
     perturbed = np.where(present, perturbed, scaler.centre)  # missing values have zero gain
-    posterior = _conditioned(C, scaler, covariance, present)
+    posterior = _conditioned(C, scaler, task.covariance, present)
     # Matheron's rule: f* = g + G (ỹ - g(X))
     return posterior.apply(g, scaler.transform(perturbed)), posterior.covariance
 
@@ -305,24 +308,18 @@ def _nuggets(noise: Array, nugget: float | None, C: Array) -> Array:
 
 
 def _anchor_to_components(
-    pretrained: Pretrained,
-    X: Array,
-    y: Array,
-    noise: Covariance,
-    covariance: Array,
-    anchoring: FunctionAnchoring,
-    device: str,
-    seeds: np.random.SeedSequence,
+    pretrained: Pretrained, task: _Task, seeds: np.random.SeedSequence
 ) -> Members:
     """Anchor each member to a component of a mixture, allocated by posterior weights."""
     mixture = pretrained.prior
+    anchoring = task.anchoring
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    posterior = MixturePosterior(mixture, covariance, X, y)
+    posterior = MixturePosterior(mixture, task.covariance, task.X, task.y)
     warn_of_few_draws(posterior, stacklevel=3)
     numbers = posterior.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # Members are trained one by one, with a common progress bar. A single member is not centred.
-    alone = replace(anchoring, progress=False)
+    alone = replace(task, anchoring=replace(anchoring, progress=False))
     members = []
     title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
@@ -330,10 +327,7 @@ def _anchor_to_components(
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
-            of_one = _anchor_to_process(
-                one, X, y, noise, covariance, None, alone, device, seed, centred=False
-            )
-            members.append(of_one)
+            members.append(_anchor_to_process(one, alone, seed, centred=False))
             bar.update()
     late = np.count_nonzero([np.nanmin(one.losses) > anchoring.tol for one in members])
     if late:

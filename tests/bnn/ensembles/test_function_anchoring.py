@@ -216,10 +216,10 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     X, y = line_data
     loose = bnn.FunctionAnchoring(n_points=20, tol=FAR)
     wide = np.array([[1e4]])
-    rest = (X, y.reshape(len(X), -1), wide, wide, None, loose, "cpu")
+    task = function_anchoring._Task(X, y.reshape(len(X), -1), wide, wide, loose, "cpu")
     whole, selected = (
         function_anchoring._anchor_to_process(
-            pretrained_networks, *rest, np.random.SeedSequence(0), centred=False
+            pretrained_networks, task, np.random.SeedSequence(0), centred=False
         )
         for pretrained_networks in (pretrained, pretrained.select([0, 1, 5]))
     )
