@@ -85,7 +85,10 @@ SIGNS = {
     "04c found/priors/published/rmse - found/priors/lengths_double/rmse": 1,
     "04c found/epochs/vanilla/10000/rmse - found/epochs/anchored/10000/rmse": 1,
     "04c found/theta/theta_of_own/rmse - found/theta/theta_of_beta/rmse": 0,
+    f"04c rows/{INSIDE}/vanilla_tuned_start/elppd - rows/*/anchored_tuned_start/elppd": 1,
     # The vanilla ensemble in distribution
+    "04c rows/ind25/vanilla_bootstrap_bounds/elppd - rows/ind25/anchored_bootstrap_bounds/elppd": 0,
+    "05@authors rows/{ind25,ind50}/low_rank/rmse - rows/*/vanilla/rmse": 1,
     "04c rows/{ind50,ind100}/vanilla_bootstrap_bounds/elppd"
     " - rows/*/anchored_bootstrap_bounds/elppd": 1,
     "04c rows/ind25/vanilla_bootstrap_bounds/rmse - rows/ind25/anchored_bootstrap_bounds/rmse": 1,
