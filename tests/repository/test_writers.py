@@ -136,6 +136,7 @@ def write_rve(tmp_path, brief_picture):  # noqa: ARG001
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("xdmf", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_rve, tmp_path, xdmf):
     names = ["fields.bin", "fields.xdmf", "result.json", "rve.png"]

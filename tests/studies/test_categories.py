@@ -17,6 +17,7 @@ def test_columns_with_one_length_scale_are_compound_symmetry():
     np.testing.assert_array_equal(np.diag(kernel(X)), kernel.diag(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [(None,), (None, None), (None, 0.5)])
 def test_each_category_of_the_kernel_gets_its_length(lengths):
     rng = np.random.default_rng(0)

@@ -227,6 +227,7 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
     assert run(capsys, "verify", folder)[0] == 0
 
 
+@pytest.mark.slow
 def test_further_interrupts_do_not_disturb_the_end(tmp_path):
     """Ctrl-C pressed again and again, from the first record until the process has ended."""
     process = start(tmp_path)

@@ -107,6 +107,7 @@ def test_the_order_of_strengths_does_not_matter(folder, monkeypatch):
     assert configurations[0] == configurations[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interphase", [np.float32(0.125), np.int64(1), 1])
 def test_numbers_of_any_type_give_the_same_configuration(tmp_path, interphase):
     ring = "phases:\n  interphase: {elasticity: {E_GPa: 3.0, nu: 0.3}}\n"

@@ -63,6 +63,7 @@ def run(folder, options, *further):
     return code, json.loads((folder / "result.json").read_text())
 
 
+@pytest.mark.slow
 # See test_rve.py.
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -233,6 +234,7 @@ def stopped_by(solver):
     return SOLVERS[solver](partial=True, keep_steps=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_error_has_the_history_and_can_be_pickled(solver):
     stopped = stopped_by(solver)

@@ -66,6 +66,7 @@ def breakable(breaking, law):
     return Phases(matrix, GLASS, interface=interface, others={"interphase": matrix})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breaking", "rve", "law"),
     [
@@ -152,6 +153,7 @@ def test_plane_strain_is_a_general_loading_without_strain_along_the_fibres(break
     assert strength.strength_MPa == pytest.approx(expected.strength.strength_MPa, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaking", ["interface", "damage"])
 def test_an_rve_moved_by_half_its_width_has_the_same_strength(breaking):
     """Then an edge cuts both fibres. Only the mesh differs."""
@@ -168,6 +170,7 @@ def test_an_rve_moved_by_half_its_width_has_the_same_strength(breaking):
     assert strengths[1] == pytest.approx(strengths[0], rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [90.0, 120.0])
 def test_the_mean_stress_keeps_its_direction(angle):
     """All other mean stresses are zero, also while the matrix yields."""
@@ -201,6 +204,7 @@ phases:
 """
 
 
+@pytest.mark.slow
 def test_the_command_writes_an_envelope(tmp_path, capsys):
     """Tension, shear and compression; the table, the summary and the figure agree."""
     (tmp_path / "brittle.yaml").write_text(BRITTLE)

@@ -226,6 +226,7 @@ def test_thermal_stress_of_a_thin_fibre_is_that_of_concentric_cylinders():
     assert axial < 0
 
 
+@pytest.mark.slow
 def test_a_plate_with_few_holes_has_the_moduli_of_a_dilute_one():
     """E_L = (1 - φ) E, G_LT = (1 - φ) / (1 + φ) G, in the plane E' (1 - 3φ) to first order."""
     porosity = 0.002

@@ -128,6 +128,7 @@ def test_plastic_work_before_the_onset_is_not_fracture_energy():
     assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
 
 
+@pytest.mark.slow
 def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
     """The back stress C/γ (1 - exp(-γ p)) adds to the stress at the onset, and to the work."""
     C, gamma, onset = 20_000.0, 500.0, 0.1
@@ -178,6 +179,7 @@ def test_hardening_after_the_onset_is_known(name, parameters, onset, hardens):
     assert damaged(name, onset, **parameters).hardens_after_onset == hardens
 
 
+@pytest.mark.slow
 def test_an_rve_whose_matrix_hardens_after_the_onset_depends_on_the_mesh():
     back_stress = {"C1_MPa": 1000.0, "gamma1": 10.0}
     phases = Phases(damaged("chaboche", 0.02, **back_stress), Material(Isotropic(70.0, 0.2)))
@@ -197,6 +199,7 @@ def test_fibres_that_soften_in_an_elastic_matrix_depend_on_the_mesh(matrix):
     assert mesh_dependences({"matrix": matrix, "fibres": Material(RESIN)}) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("C1", "warns"), [(1000.0, True), (0.0, False)])
 @pytest.mark.parametrize("command", ["strengths", "envelope", "generate"])
 def test_each_command_says_that_strengths_depend_on_the_mesh(
@@ -257,6 +260,7 @@ def own_plastic():
     return {"start_MPa": 60.0, "hardening_MPa": 100.0}
 
 
+@pytest.mark.slow
 def test_the_own_law_of_a_user_may_have_damage(own_plastic):
     """The law hardens, and its onset is where its yield stress has grown to 70 MPa."""
     resin = Material(RESIN, "own_plastic", own_plastic, Damage(0.1, ENERGY, 14.0))

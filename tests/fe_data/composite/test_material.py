@@ -166,6 +166,7 @@ def flows_at_zero(strain, state, material):
     return material.stiffness @ strain, state
 
 
+@pytest.mark.slow
 def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
     custom = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
     design = named_design("train_beta", count=2)
@@ -385,6 +386,7 @@ def test_a_temperature_without_expansion_is_said(tmp_path, capsys):
         assert [text for text in (nothing, rigid) if text in said] == list(filter(None, [reason]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys):
     rows = tmp_path / "rows.csv"

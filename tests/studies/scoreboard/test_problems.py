@@ -23,6 +23,7 @@ def tables(tmp_path):
     return tables
 
 
+@pytest.mark.slow
 def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_draws(tables):
     by_name = {problem.name: problem for problem in composite(tables(draws=2.5))}
     assert {name: problem.splits for name, problem in by_name.items()} == {
