@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+ROUNDING = 1e-9  # relative difference of numbers that are equal up to rounding errors
 TIMES = ("fit", "predict", "seconds", "pretrain_seconds")  # entries that are no scores
 
 
@@ -26,11 +27,16 @@ class Agreement:
     equal: int  # of them, to the last digit
     largest: float  # |difference| / standard deviation of the committed scores
     median: float  # the same, of all scores that differ
+    constant: int = 0  # scores that differ, but whose committed scores are all equal
 
     def __str__(self) -> str:
         """Return the agreement in one sentence."""
         text = f"{self.equal} of {self.count} scores are equal"
         if self.equal == self.count:
+            return text
+        if self.constant:
+            text = f"{text}, {self.constant} differ from committed ones that do not scatter"
+        if self.equal + self.constant == self.count:
             return text
         others = f"{self.median:.2g} standard deviations (median), at most {self.largest:.2g}"
         return f"{text}, the others differ by {others}"
@@ -65,16 +71,24 @@ def lines(text: str) -> dict[str, dict[str, float]]:
     return scores
 
 
+def standard_deviation(scores: list[float]) -> float:
+    """Return the standard deviation of scores; zero if they differ by rounding errors alone."""
+    if np.ptp(scores) <= ROUNDING * np.max(np.abs(scores)):
+        return 0.0
+    return float(np.std(scores, ddof=1))
+
+
 def pairs(small: Path, committed: Path) -> Iterator[tuple[float, float, float]]:
     """Yield a score of the small run, the committed one, and the standard deviation of its kind.
 
-    Scores of which only one is committed are left out, since nothing tells their scatter.
+    The standard deviation is zero if the committed scores differ by rounding errors alone. Scores
+    of which only one is committed are left out, since nothing tells their scatter.
     """
     if small.suffix == ".json":
         here = dict(series(json.loads(small.read_text(encoding="utf-8"))))
         for place, there in series(json.loads(committed.read_text(encoding="utf-8"))):
             if len(there) > 1:
-                scatter = float(np.std(there, ddof=1))
+                scatter = standard_deviation(there)
                 for new, old in zip(here.get(place, []), there, strict=False):
                     yield new, old, scatter
         return
@@ -82,7 +96,7 @@ def pairs(small: Path, committed: Path) -> Iterator[tuple[float, float, float]]:
     for name, scores in lines(committed.read_text(encoding="utf-8")).items():
         if len(scores) < 2:
             continue
-        scatter = float(np.std(list(scores.values()), ddof=1))
+        scatter = standard_deviation(list(scores.values()))
         for case, new in runs.get(name, {}).items():
             if case in scores:
                 yield new, scores[case], scatter
@@ -97,10 +111,16 @@ def agreement(small: Path, committed: Path) -> Agreement:
     compared = list(pairs(small, committed))
     if not compared:
         raise ValueError(f"{small} and {committed} have no score in common")
-    differing = [abs(new - old) / scatter for new, old, scatter in compared if new != old]
-    largest = max(differing, default=0.0)
-    median = float(np.median(differing)) if differing else 0.0
-    return Agreement(len(compared), len(compared) - len(differing), largest, median)
+    differing = [(abs(new - old), scatter) for new, old, scatter in compared if new != old]
+    ratios = [difference / scatter for difference, scatter in differing if scatter]
+    median = float(np.median(ratios)) if ratios else 0.0
+    return Agreement(
+        len(compared),
+        len(compared) - len(differing),
+        max(ratios, default=0.0),
+        median,
+        len(differing) - len(ratios),
+    )
 
 
 def main(
@@ -108,7 +128,10 @@ def main(
     committed: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
 ) -> None:
     """Print how well a small run of a study agrees with the committed results."""
-    print(agreement(small, committed))
+    try:
+        print(agreement(small, committed))
+    except ValueError as error:
+        raise SystemExit(f"comparison: {error}") from None
 
 
 if __name__ == "__main__":

@@ -32,6 +32,13 @@ HEADER = "record"
 PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 ARCHIVED = "$Format:%H$"  # git writes the commit here when it packs an archive
 MAX_BYTES = 200_000_000  # of a record, about two million increments
+# Committed results of full runs, which a run may replace while another one is still at work.
+RESULTS = (
+    "figures/full*",
+    "figures/six-rebuilt*",
+    "studies/*/results/full*",
+    "studies/*/results/six-rebuilt*",
+)
 _CHECKSUM_BYTES = 64
 
 
@@ -178,7 +185,7 @@ def _commit() -> str:
             "ls-files", "--error-unmatch", Path(__file__).name
         )  # fails if the folder lies in another repository
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
-        tracked = ":/", ":!/figures/full*", ":!/studies/*/results/full*"
+        tracked = ":/", *(f":!/{place}" for place in RESULTS)
         changed = git("status", "--porcelain", "--untracked-files=no", "--", *tracked)
     except (OSError, subprocess.SubprocessError):
         return "unknown" if "$" in ARCHIVED else f"{ARCHIVED[:12]}-archive"

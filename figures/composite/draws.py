@@ -69,23 +69,21 @@ def path_of_draws(data_dir: Path | str, design: Design) -> Path | None:
     """Return the table of all draws of a design, of which a folder has the first draw.
 
     Args:
-        data_dir: Folder with the first draw. The draws are in its folder `draws`. Without such a
-            folder, the draws of the package are taken if their first draw is the table of the
-            folder, up to rounding errors.
+        data_dir: Folder with the first draw. The draws are in its folder `draws`, otherwise those
+            of the package are taken. Their first draw must be the table of the folder, up to
+            rounding errors.
         design: Design of the table.
 
     Returns:
         The file; None if there are no such draws.
     """
-    tables = tables_of(drawn(data_dir), [design])
-    if tables:
-        return tables[design]
     shipped = table_path(drawn(SHIPPED_TABLES), design)
+    path = tables_of(drawn(data_dir), [design]).get(design, shipped)
     table = load_paper_table(table_path(data_dir, design))
-    draws = load_paper_table(shipped)
+    draws = load_paper_table(path)
     first = draws.outputs[draws.index < table.n_rows]
     same = first.shape == table.outputs.shape and np.allclose(first, table.outputs, rtol=1e-5)
-    return shipped if same else None
+    return path if same else None
 
 
 def in_words(case: str) -> str:

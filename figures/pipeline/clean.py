@@ -2,12 +2,14 @@
 
 Runs list their files in `.made`, one path per line, and with a slash at its end a folder whose
 contents are all theirs. Links are not followed, and other repositories in the checkout are left
-alone. Only the standard library is used, so that any Python 3 can remove results.
+alone. Only the standard library is used, so that any Python 3.9 or later
+can remove results.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -17,6 +19,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
+
+try:
+    import fcntl
+except ImportError:  # Windows: there are no runs
+    fcntl = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ".made"
@@ -194,6 +201,20 @@ def remaining(root: Path, places: Iterable[str]) -> set[Path]:
     return files
 
 
+def is_at_work(root: Path) -> bool:
+    """Return whether a run holds the lock of the checkout."""
+    if fcntl is None:
+        return False
+    with contextlib.suppress(FileNotFoundError), (root / ".doit" / "lock").open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # no locks on this file system
+            return False
+    return False
+
+
 def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
     """Remove the files of runs in some places of a checkout.
 
@@ -207,6 +228,8 @@ def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
     left = remaining(root, places)
     if not left:
         return []
+    if is_at_work(root):
+        return ["nothing is removed: a make is running in this checkout"]
     git = Git(root)
     if git.refusal:
         return [f"nothing is removed, because git does not say what it ignores: {git.refusal}"]

@@ -30,6 +30,15 @@ def processor() -> str:
     return of_processor("model name") or platform.processor() or platform.machine()
 
 
+def digests(inputs: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of files by the last parts of their paths: two, or more to differ."""
+    named: dict[str, str] = {}
+    for path in dict.fromkeys(inputs):
+        names = ("/".join(path.parts[-n:]) for n in range(2, len(path.parts) + 1))
+        named[next(name for name in names if name not in named)] = file_digest(path)
+    return named
+
+
 def describe(
     config: dict[str, Any], inputs: Iterable[Path], seed: int, wall_time_s: float
 ) -> dict[str, Any]:
@@ -38,7 +47,7 @@ def describe(
         **fe_provenance(),
         **{name: importlib.metadata.version(name) for name in PACKAGES},
         "config_sha256": config_digest(config),
-        "inputs_sha256": {"/".join(p.parts[-2:]): file_digest(p) for p in inputs},
+        "inputs_sha256": digests(inputs),
         "seed": seed,
         "wall_time_s": round(wall_time_s, 1),
         "processor": f"{processor()}, {os.cpu_count()} cores",

@@ -8,6 +8,7 @@ committed pictures. The committed results are read from git.
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import tarfile
@@ -91,6 +92,11 @@ def committed_files(out_dir: Path) -> dict[str, bytes] | None:
     place = folder.relative_to(ROOT).as_posix()
     git = ["git", "--no-optional-locks", "-C", str(ROOT)]
     try:
+        top = subprocess.run(
+            [*git, "rev-parse", "--show-toplevel"], capture_output=True, check=True
+        ).stdout
+        if not Path(os.fsdecode(top).rstrip("\n")).samefile(ROOT):
+            return None  # the sources lie in another repository
         listed = subprocess.run(
             [*git, "ls-tree", "HEAD", "--", place], capture_output=True, check=True
         ).stdout

@@ -74,5 +74,5 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
     if values and abs(values) < 1e-4:
         mantissa, exponent = f"{values:.2e}".split("e")
         return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
-    text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
+    text = f"{values:#.3g}" if abs(values) < 999.5 else f"{values:.0f}"  # without an exponent
     return text.rstrip(".").replace("-", "−")

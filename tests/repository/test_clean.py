@@ -10,6 +10,7 @@ import pytest
 
 from figures.pipeline import clean
 from figures.pipeline.paths import ROOT
+from safe_files.locking import lock
 
 PROGRAM = "figures/pipeline/clean.py"
 LISTED = (
@@ -160,6 +161,16 @@ def test_nothing_is_removed_without_gits_agreement(checkout, case):
     assert line.startswith("clean: nothing is removed")
     assert reason in line
     assert names_in(checkout) == before
+
+
+def test_nothing_is_removed_while_a_run_is_at_work(checkout):
+    write(checkout, {".doit/lock": ""})
+    before = names_in(checkout)
+    with (checkout / ".doit" / "lock").open("rb") as file:
+        lock(file.fileno())
+        assert run(checkout) == ["clean: nothing is removed: a make is running in this checkout"]
+    assert names_in(checkout) == before
+    assert run(checkout) != ["clean: nothing is removed: a make is running in this checkout"]
 
 
 @pytest.mark.parametrize("name", ["figures/my", "data", "build", "data/my/train_beta", ".doit"])

@@ -51,6 +51,15 @@ def test_scores_are_compared_with_those_of_the_same_case(tmp_path, small, count,
     assert compared.largest == pytest.approx(largest)
 
 
+def test_scores_that_do_not_scatter_have_no_ratio(tmp_path):
+    """Means of equal numbers differ in their last digit."""
+    committed = write(tmp_path / "full.json", metrics(0.1 + 0.2, 0.3, 0.3))
+    small = write(tmp_path / "small.json", metrics(0.3 + 1e-12, 0.3))
+    compared = agreement(small, committed)
+    assert (compared.count, compared.equal, compared.constant) == (2, 1, 1)
+    assert "1 differ from committed ones that do not scatter" in str(compared)
+
+
 def test_files_of_different_studies_are_refused(tmp_path):
     small = write(tmp_path / "small.json", {"rows": {"ind25": {"rmse": {"values": [1.0]}}}})
     with pytest.raises(ValueError, match="no score in common"):

@@ -17,6 +17,15 @@ def test_shipped_draws_belong_to_a_folder_with_their_first_draw(tmp_path):
     assert path_of_draws(tmp_path, TRAINING) == table_of_draw
 
 
+def test_draws_of_other_settings_do_not_belong_to_a_folder(tmp_path):
+    """They are left of a run before the table of the folder was simulated again."""
+    table_of_draw = drawn(tmp_path) / f"{TRAINING}.csv"
+    table_of_draw.parent.mkdir()
+    shutil.copy(SHIPPED, table_of_draw)
+    shutil.copy(SHIPPED_TABLES / f"{TEST}.csv", tmp_path / f"{TRAINING}.csv")
+    assert path_of_draws(tmp_path, TRAINING) is None
+
+
 def test_other_tables_have_no_shipped_draws(tmp_path):
     shutil.copy(SHIPPED_TABLES / f"{TEST}.csv", tmp_path / f"{TRAINING}.csv")
     assert path_of_draws(tmp_path, TRAINING) is None

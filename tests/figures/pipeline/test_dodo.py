@@ -3,6 +3,7 @@
 import re
 import runpy
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -42,6 +43,9 @@ def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path)
     names = dodo(PROFILE="quick", DATA=folder)
     expected = {"train_beta.csv", "test_uniform.csv", "noise.csv"}
     assert names_of(notebook_task(names, "03"), folder) == expected
+    (folder / "draws").mkdir()
+    draws = shutil.copy(tables / "train_beta.csv", folder / "draws")
+    assert Path(draws) in notebook_task(dodo(PROFILE="quick", DATA=folder), "03")["file_dep"]
     assert names_of(notebook_task(names, "01"), folder) == set()
     data = ROOT / "notebooks" / "data"
     assert names_of(notebook_task(names, "02"), data) == {"02_example_1d.csv"}

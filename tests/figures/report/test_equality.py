@@ -131,3 +131,6 @@ def test_the_committed_full_run_is_read_from_git(monkeypatch, tmp_path):
     monkeypatch.setattr(equality, "ROOT", tmp_path)  # without git
     shutil.copy(path, tmp_path)
     assert committed_files(tmp_path) is None
+    # Sources that were unpacked in another repository
+    monkeypatch.setattr(equality, "ROOT", ROOT / "figures")
+    assert committed_files(REFERENCE) is None

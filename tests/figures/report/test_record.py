@@ -9,6 +9,8 @@ import nbformat
 import pytest
 
 from figures.pipeline.paths import REFERENCE, notebooks, study_of
+from figures.pipeline.provenance import digests
+from figures.report.labels import brief
 from figures.report.record import verdict_table
 
 
@@ -58,3 +60,21 @@ def test_executed_notebooks_show_the_verdicts_of_the_committed_numbers(name):
     for places, entries in claims:
         shown = verdict_table(REFERENCE / f"{name}.json", *places).data
         assert entries == [str(value) for value in shown.to_numpy().ravel()], places
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(999.4, "999"), (999.7, "1000"), (-999.96, "−1000"), (12.345, "12.3")]
+)
+def test_a_number_of_a_claim_has_no_exponent(number, text):
+    assert brief(number) == text
+
+
+def test_each_table_of_a_run_has_its_digest(tmp_path):
+    """Datasets in different folders have tables of the same name."""
+    paths = [tmp_path / dataset / "train_beta" / "dataset.csv" for dataset in ("shipped", "drawn")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text(path.parts[-3])
+    named = digests([*paths, paths[0]])
+    assert [*named] == ["train_beta/dataset.csv", "drawn/train_beta/dataset.csv"]
+    assert len({*named.values()}) == len(paths)
