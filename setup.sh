@@ -350,9 +350,9 @@ case ${1-} in
   --help) sed -n '2,/^set /s/^# \{0,1\}//p' setup.sh >&3; exit ;;
   *) die "unknown option '$1': must be --python, --leave or --help" ;;
 esac
-if have flock; then
-  exec 9>.setup.lock
-  flock 9
+if have flock && { : >>.setup.lock; } 2>/dev/null; then # a checkout that cannot be written may be up to date
+  exec 9>>.setup.lock
+  flock 9 || say "two runs of setup.sh at once would disturb each other: this file system has no locks"
 fi
 if ! is_current; then
   scratch=$(mktemp -d 2>/dev/null) ||

@@ -52,23 +52,28 @@ def wait_for_turn(folder: Path) -> TextIO:
 
 
 class Interruption:
-    """Handler of Ctrl-C. The programs that were started also receive it, and get time to end."""
+    """Handler of Ctrl-C and of SIGTERM, after which the programs that were started get time to end.
+
+    They also receive Ctrl-C, but a SIGTERM has to be passed on.
+    """
 
     def __init__(self, patience: float = 20.0) -> None:
-        self.patience = patience  # time [s] after the first Ctrl-C; a second one ends it at once
+        self.patience = patience  # time [s] after the first signal; a second one ends it at once
         self.deadline: float | None = None
+        self.to_pass_on = False
 
     @property
     def came(self) -> bool:
-        """Whether the user has pressed Ctrl-C."""
+        """Whether the user has pressed Ctrl-C, or the run was asked to end."""
         return self.deadline is not None
 
     def is_over(self) -> bool:
         """Return whether the time to end is over."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def receive(self, *_: object) -> None:
+    def receive(self, number: int = signal.SIGINT, *_: object) -> None:
         """Handle the signal, in the main thread; other threads wait for the programs."""
+        self.to_pass_on |= number != signal.SIGINT
         self.deadline = time.monotonic() + (0.0 if self.came else self.patience)
 
 
@@ -125,7 +130,8 @@ class Reporter(ConsoleReporter):
         self.plan = planned(tasks, selected_tasks)  # seconds of each task with an estimate
         self.took: dict[str, float] = {}  # seconds of each finished task
         self.skipped: set[str] = set()
-        signal.signal(signal.SIGINT, INTERRUPTION.receive)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, INTERRUPTION.receive)
         if self.plan:
             self.write("plan (parts that are up to date are skipped):\n")
             for name, seconds in self.plan.items():
@@ -217,7 +223,11 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
     jobs = integer_parameter("JOBS", cpu_count(), low=1)
     variables = environment() | {"LOKY_MAX_CPU_COUNT": str(jobs)}  # the limit of joblib's cpu_count
     process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=variables)
+    is_told = False
     while process.poll() is None:
+        if INTERRUPTION.to_pass_on and not is_told:
+            process.send_signal(signal.SIGINT)
+            is_told = True
         try:
             process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 import io
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import threading
@@ -47,6 +48,16 @@ def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience,
     begun = time.monotonic()
     for _ in range(2):
         assert "interrupted" in pipeline.run_program(deaf).get_msg()
+    assert time.monotonic() - begun < 30
+
+
+def test_a_program_ends_with_the_run_that_is_asked_to_end(monkeypatch):
+    """Only the run itself receives the SIGTERM of `kill` or of make."""
+    interruption = Interruption(patience=60.0)
+    monkeypatch.setattr(pipeline, "INTERRUPTION", interruption)
+    threading.Timer(0.3, lambda: interruption.receive(signal.SIGTERM)).start()
+    begun = time.monotonic()
+    assert "interrupted" in pipeline.run_program(["-c", "import time; time.sleep(90)"]).get_msg()
     assert time.monotonic() - begun < 30
 
 
