@@ -1,6 +1,7 @@
 """Figures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,9 @@ def draw_mises(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def draw_plastic_strain(ax: Axes, rve: SolvedRVE) -> None:
-    """Draw the equivalent plastic strain at the end of loading; it is zero in the fibres."""
-    _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
+    """Draw the equivalent plastic strain at the end of loading."""
+    matrix, fibres = rve.fields.plastic_strain, rve.fields.fibre_plastic_strain
+    _field(ax, rve, matrix, fibres, "equivalent plastic strain [-]", "magma")
     _frame(ax, rve, "Equivalent plastic strain")
 
 
@@ -339,9 +341,9 @@ def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None
 
 
 def _field(
-    ax: Axes, rve: SolvedRVE, matrix: Floats, fibres: list[Floats], label: str, colours: str
+    ax: Axes, rve: SolvedRVE, matrix: Floats, fibres: Sequence[Floats], label: str, colours: str
 ) -> None:
-    """Draw values (m, q) at the points, averaged at nodes; `fibres` may be [] for zero."""
+    """Draw values (m, q) at the points, averaged at nodes; `fibres` may be empty for zero."""
     d = rve.discretisation
     values = np.zeros((len(d.material), matrix.shape[1]))
     values[d.material == MATRIX] = matrix

@@ -1,4 +1,4 @@
-"""The figure of an RVE that has broken."""
+"""The figure of an RVE: its panels of fields and curves, and of what has broken."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,13 @@ from fe_data import (
     VolumeFraction,
 )
 from fe_data.composite.properties import solve_material
-from fe_data.mechanics.plots import draw_cracks, draw_microstructure, plot_rve
+from fe_data.geometry.outline import MATRIX
+from fe_data.mechanics.plots import (
+    draw_cracks,
+    draw_microstructure,
+    draw_plastic_strain,
+    plot_rve,
+)
 
 FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
@@ -83,3 +89,28 @@ def test_the_figure_shows_the_strength(broken):
     cells = {cell.get_text().get_text() for cell in table.get_celld().values()}
     text = f"{strength.strength_MPa:.2f} MPa at a mean strain of {strength.strain_at_strength:.5f}"
     assert {"strength", text} <= cells
+
+
+ELASTIC = Material(Isotropic(3.5, 0.35))
+PLASTIC = Material(Isotropic(3.5, 0.35), "j2", {"yield_stress": 20.0})
+
+
+@pytest.mark.parametrize("place", ["matrix", "fibres", "interphase"])
+def test_the_plastic_strain_is_drawn_in_the_phase_that_yields(place):
+    """The ring and the fibre are numbers of the mesh too; elastic phases stay dark."""
+    materials = dict.fromkeys(("matrix", "fibres", "interphase"), ELASTIC) | {place: PLASTIC}
+    others = {"interphase": materials.pop("interphase")}
+    phases = Phases(**materials, others=others)
+    inputs, settings = VolumeFraction(FIBRE.volume_fraction), Settings(n_fibres=1, resolution=3.0)
+    pull = Loading((0.02, None, None), increments=4)
+    rve = solve_material(phases, inputs, FIBRE, settings, pull, interphase=0.2, silent=True)
+    ax = Figure().subplots()
+    draw_plastic_strain(ax, rve)
+    drawn = ax.collections[0]
+    material = rve.discretisation.material
+    yields = {"matrix": material == MATRIX, "fibres": material == 0, "interphase": material == 1}
+    # Each triangle is drawn as four, of three points each.
+    p = drawn.get_array().reshape(len(material), -1)
+    assert p[yields[place]].mean() > 1e-3
+    assert p[~yields[place]].max() == 0.0
+    assert drawn.get_clim()[1] > 1e-3
