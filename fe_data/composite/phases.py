@@ -226,7 +226,7 @@ class Phases(Short):
         return material if E_GPa is None else material.with_modulus(E_GPa)
 
     def require_materials_of(self, microstructure: Microstructure) -> None:
-        """Raise an error if an inclusion has no material, or one without its modulus.
+        """Raise an error if an inclusion or its ring has no material, or one without its modulus.
 
         Args:
             microstructure: Fibres and voids.
@@ -237,6 +237,8 @@ class Phases(Short):
         for name, E_GPa in dict.fromkeys(microstructure.kinds):
             if name != VOID:
                 self.of(name, E_GPa)
+        if microstructure.interphase:
+            self.of(INTERPHASE)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
