@@ -16,6 +16,7 @@ from fe_data import (
     Phases,
     Settings,
     VolumeFraction,
+    named_phases,
 )
 from fe_data.composite.properties import solve_material
 from fe_data.geometry.outline import MATRIX
@@ -23,6 +24,7 @@ from fe_data.mechanics.plots import (
     draw_cracks,
     draw_microstructure,
     draw_plastic_strain,
+    draw_stress_strain,
     plot_rve,
 )
 
@@ -114,3 +116,33 @@ def test_the_plastic_strain_is_drawn_in_the_phase_that_yields(place):
     assert p[yields[place]].mean() > 1e-3
     assert p[~yields[place]].max() == 0.0
     assert drawn.get_clim()[1] > 1e-3
+
+
+HELD, FREE = (0.0,) * 6, (None,) * 6
+
+
+@pytest.mark.parametrize(
+    ("strain", "stresses", "strains"),
+    [
+        (HELD, ["xx", "yy", "zz"], []),
+        ((0.0, *FREE[1:]), ["xx"], ["yy", "zz"]),
+        (FREE[:3], ["zz"], ["xx", "yy"]),  # plane strain
+        (FREE, [], ["xx", "yy", "zz"]),
+        ([HELD, FREE], ["xx", "yy", "zz"], ["xx", "yy", "zz"]),  # held, then released
+    ],
+)
+def test_a_picture_of_cooling_has_the_stress_of_held_components(strain, stresses, strains):
+    """A held component has a stress without a strain, and a free one a strain without a stress."""
+    path = Loading(strain, temperature=-100.0, increments=2)
+    inputs, settings = VolumeFraction(FIBRE.volume_fraction), Settings(n_fibres=1, resolution=3.0)
+    glass = named_phases("glass_epoxy")
+    rve = solve_material(glass, inputs, FIBRE, settings, path, silent=True)
+    figure = Figure()
+    draw_stress_strain(figure.subplots(), rve)
+    drawn = {panel.get_ylabel()[:11]: panel.lines for panel in figure.axes}
+    expected = {"mean stress": stresses, "mean strain": strains}
+    assert {label: [line.get_label() for line in lines] for label, lines in drawn.items()} == {
+        label: components for label, components in expected.items() if components
+    }
+    for label, lines in drawn.items():
+        assert all(np.abs(line.get_ydata()).max() > 1e-4 for line in lines), label
