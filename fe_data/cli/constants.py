@@ -123,6 +123,7 @@ def write_constants(
         **{name: bound and dataclasses.asdict(bound) for name, bound in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
+        "materials": phases.as_dict(),  # of all phases, as in a file of them
         "source": phases.source,
         "measured": phases.measured and dataclasses.asdict(phases.measured),
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
