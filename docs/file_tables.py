@@ -204,7 +204,7 @@ def microstructure() -> Rows:
     phases = "`fibres`, `void`, or a phase of the material"
     modulus = "Young's modulus of this fibre, whose phase must be isotropic"
     return [
-        ("`x`, `y`", side, between(CENTRES), REQUIRED, crossing),
+        ("`x`, `y`", side, f"{between(CENTRES)}, for `y` times the height", REQUIRED, crossing),
         ("`radius`", side, between(BOUNDS["radii"]), REQUIRED, "Radius"),
         ("`microstructure`", DIMENSIONLESS, "0, 1, 2, … in this order", "0", number),
         ("`phase`", DIMENSIONLESS, phases, "`fibres`", "Material of the inclusion"),
@@ -245,7 +245,9 @@ def design() -> Iterator[tuple[str, ...]]:
 def dataset() -> Iterator[tuple[str, ...]]:
     """Yield name, unit, presence and meaning of the columns of dataset.csv."""
     yield "`index`", DIMENSIONLESS, "always", "Number of the sample, from 0"
-    yield "`seed`", DIMENSIONLESS, "always", "Seed of its microstructure"
+    yield "`seed`", DIMENSIONLESS, "unless `--microstructure`", "Seed of its microstructure"
+    number = "Number of its microstructure"
+    yield "`microstructure`", DIMENSIONLESS, "with `--microstructure`", number
     yield "`group`", DIMENSIONLESS, "always", "Samples of one group have the same inputs"
     for quantity in INPUTS:
         yield f"`{quantity.name}`", quantity.unit, "always", upper(quantity.meaning)

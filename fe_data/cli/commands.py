@@ -276,7 +276,7 @@ def constants(
     if vf:
         say_if_few_fibres(fibres)
     if out is not None:
-        write_constants(solved, phases, fibres, out)
+        write_constants(solved, phases, fibres, resolution, out)
         show(f"wrote {out}")
     return OK
 

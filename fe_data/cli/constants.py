@@ -10,6 +10,7 @@ from fe_data.arrays import Floats
 from fe_data.cli.messages import OK, say
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.phases import Phases
+from fe_data.composite.rve import used_resolution
 from fe_data.dataset import record
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.geometry.spacing import hexagonal_distance
@@ -101,9 +102,13 @@ def say_if_few_fibres(fibres: Microstructure) -> None:
 
 
 def write_constants(
-    constants: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
+    constants: EffectiveConstants,
+    phases: Phases,
+    fibres: Microstructure,
+    resolution: float | None,
+    out: Path,
 ) -> None:
-    """Write constants, bounds, materials and fibres to a JSON file."""
+    """Write constants, bounds, materials, fibres and the resolution to a JSON file."""
     bounds = {name: getattr(constants, name) for name in ("lower", "upper")}
     expands = constants.expansion_per_K.any()
     content = {
@@ -118,6 +123,7 @@ def write_constants(
         **{name: bound and dataclasses.asdict(bound) for name, bound in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
+        "materials": phases.as_dict(),  # of all phases, as in a file of them
         "source": phases.source,
         "measured": phases.measured and dataclasses.asdict(phases.measured),
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
@@ -125,6 +131,7 @@ def write_constants(
         "height": fibres.height,
         "interphase": fibres.interphase,
         "E_GPa": record.plain(fibres.E_GPa),  # NaN, the modulus of the phase, becomes None
+        "resolution": used_resolution(phases, fibres, resolution, elastic=True),
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), BEGINNING)

@@ -19,7 +19,7 @@ from fe_data.composite.phases import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, require_fine_elements, solve_material
-from fe_data.composite.rve import DROP, DROPS, CompositeSolution
+from fe_data.composite.rve import DROP, DROPS, CompositeSolution, used_resolution
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
@@ -153,6 +153,8 @@ class Simulation:
         m = rve.microstructure
         inputs_and_settings = self.as_dict()
         settings = inputs_and_settings.pop("settings")
+        of_material = None if self.material is None else self.material[1]
+        settings["resolution"] = used_resolution(of_material, m, self.settings.resolution)
         summary: dict[str, Any] = {
             **_state(rve.stop),
             "components": COMPONENTS,

@@ -351,13 +351,20 @@ def material_from(name: str, content: Any) -> Material:
 
 def _with_poisson(place: str, content: Any) -> Any:
     """Replace G_TT_GPa by nu_TT in the elasticity of a file, which may have either."""
-    if not isinstance(content, Mapping) or "G_TT_GPa" not in content or "E_T_GPa" not in content:
+    if not isinstance(content, Mapping) or "E_L_GPa" not in content:
         return content
-    others = {name: value for name, value in content.items() if name != "G_TT_GPa"}
-    if "nu_TT" in others:
+    fields = dataclasses.fields(TransverselyIsotropic)
+    needed = {item.name for item in fields if item.default is dataclasses.MISSING} - {"nu_TT"}
+    optional = {item.name for item in fields} - needed | {"G_TT_GPa"}
+    values = mapping(place, content, needed, optional)
+    if "G_TT_GPa" not in values:
+        if "nu_TT" not in values:
+            raise ValueError(f"{place}: nu_TT is missing: give it, or G_TT_GPa")
+        return values
+    if "nu_TT" in values:
         raise ValueError(f"{place} has both nu_TT and G_TT_GPa: leave one of them out")
+    shear = values.pop("G_TT_GPa")
     try:
-        E, G = (content[name] for name in ("E_T_GPa", "G_TT_GPa"))
-        return {**others, "nu_TT": poisson_across(E, G)}
+        return {**values, "nu_TT": poisson_across(values["E_T_GPa"], shear)}
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place}: {error}") from None

@@ -46,6 +46,7 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 INTERFACE = "interface"  # name of the cohesive law next to the phases
+_SHEAR = ".elasticity.G_TT_GPa"  # in a file it may replace nu_TT
 _RESERVED = ("matrix", "fibres", VOID, INTERFACE)
 
 
@@ -226,7 +227,7 @@ class Phases(Short):
         return material if E_GPa is None else material.with_modulus(E_GPa)
 
     def require_materials_of(self, microstructure: Microstructure) -> None:
-        """Raise an error if an inclusion has no material, or one without its modulus.
+        """Raise an error if an inclusion or its ring has no material, or one without its modulus.
 
         Args:
             microstructure: Fibres and voids.
@@ -237,6 +238,8 @@ class Phases(Short):
         for name, E_GPa in dict.fromkeys(microstructure.kinds):
             if name != VOID:
                 self.of(name, E_GPa)
+        if microstructure.interphase:
+            self.of(INTERPHASE)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
@@ -273,7 +276,8 @@ class Phases(Short):
         """Return the phases with some numbers replaced.
 
         Args:
-            values: New numbers by their place in a file; each place is a key of `fields`.
+            values: New numbers by their place in a file. Each place is a key of `fields`, or the
+                G_TT_GPa of a phase with nu_TT, or a yield stress that is only a number.
 
         Returns:
             The phases.
@@ -290,14 +294,29 @@ class Phases(Short):
         content = self.as_dict()
         places = {".".join(place): place for place, _ in leaves(content)}
         for name, value in values.items():
-            if name not in self.fields:
+            stored = self._stored_name(name)
+            if stored not in self.fields:
                 allowed = ", ".join(self.fields)
                 raise ValueError(
                     f"{name:.60} is not a number of the material: allowed are {allowed}"
                 )
-            *outer, last = places[name]
-            functools.reduce(dict.__getitem__, outer, content)[last] = number(name, value)
+            if stored != name and stored in values:
+                raise ValueError(f"{name:.60} determines {stored:.60}: leave one of them out")
+            *outer, last = places[stored]
+            inner = functools.reduce(dict.__getitem__, outer, content)
+            if name.endswith(_SHEAR):
+                del inner[last]
+                last = "G_TT_GPa"
+            inner[last] = number(name, value)
         return _phases({"phases": content, "source": self.source})
+
+    def _stored_name(self, name: str) -> str:
+        """Return the key in `fields` of a number that a file may write in another way."""
+        if name.endswith(_SHEAR):
+            return f"{name.removesuffix(_SHEAR)}.elasticity.nu_TT"
+        # A number is the yield stress of perfect plasticity.
+        is_plain = self.fields.get(f"{name}.b_MPa") == 0.0
+        return f"{name}.yield_stress_MPa" if is_plain else name
 
     @property
     def sha256(self) -> str:

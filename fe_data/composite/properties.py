@@ -272,14 +272,19 @@ def _fields(solution: CompositeSolution) -> Fields:
     domain = solution.model.domain
     phases = solution.fields()
     matrix = phases.pop("matrix")
-    plastic = matrix.state.get("p", np.zeros(matrix.weights.shape))
+    of_matrix = matrix.state.get("p", np.zeros(matrix.weights.shape))
     stress = np.zeros((len(domain.material), *matrix.stress.shape[1:]))
+    plastic = np.zeros(stress.shape[:2])
     for phase in phases.values():
         stress[phase.elements] = phase.stress
+        plastic[phase.elements] = phase.state.get("p", 0.0)
     # The array of a void is empty. The interphases of the fibres come after all fibres.
     count = max(len(solution.microstructure.radii), int(domain.material.max()) + 1)
-    of_fibres = [stress[domain.material == fibre] for fibre in range(count)]
-    return Fields(matrix.stress, tuple(of_fibres), plastic)
+    of_fibres = [
+        tuple(values[domain.material == fibre] for fibre in range(count))
+        for values in (stress, plastic)
+    ]
+    return Fields(matrix.stress, of_fibres[0], of_matrix, of_fibres[1])
 
 
 def _p_sigma(solution: CompositeSolution, threshold: float) -> float:

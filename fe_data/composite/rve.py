@@ -377,14 +377,8 @@ def composite_domain(
     """Mesh a microstructure as the phases need; with `elastic` all are elastic and bonded."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    cut = phases.interface is not None and not elastic and not microstructure.is_void.all()
+    cut, inelastic, fineness = _needs(phases, microstructure, elastic)
     voids = np.flatnonzero(microstructure.is_void)
-    # A crack is as wide as the elements, so phases that can break have no thin ones.
-    has_layers = not elastic and not phases.can_break(microstructure)
-    inelastic = _inelastic(phases, microstructure) if has_layers else []
-    fineness = _FINENESS_CUT if cut else _FINENESS
-    if inelastic and voids.size:
-        fineness = _FINENESS_POROUS
     mesh = generate_mesh(Outline(microstructure, resolution, fineness=fineness))
     if voids.size:
         mesh = with_holes(mesh, voids)
@@ -393,6 +387,32 @@ def composite_domain(
     if cut:
         mesh = cut_outlines(mesh, len(microstructure.radii))
     return create_domain(mesh, "P2/P0")
+
+
+def used_resolution(
+    phases: Phases | None,
+    microstructure: Microstructure,
+    resolution: float | None,
+    *,
+    elastic: bool = False,
+) -> float:
+    """Return elements per diameter of the largest fibres; phases are None for the fast solver."""
+    fineness = 1.0 if phases is None else _needs(phases, microstructure, elastic)[2]
+    return Outline(microstructure, resolution, fineness=fineness).resolution
+
+
+def _needs(
+    phases: Phases, microstructure: Microstructure, elastic: bool
+) -> tuple[bool, list[Ints], float]:
+    """Return whether a mesh has cut outlines, its materials with layers, and its fineness."""
+    cut = phases.interface is not None and not elastic and not microstructure.is_void.all()
+    # A crack is as wide as the elements, so phases that can break have no thin ones.
+    has_layers = not elastic and not phases.can_break(microstructure)
+    inelastic = _inelastic(phases, microstructure) if has_layers else []
+    fineness = _FINENESS_CUT if cut else _FINENESS
+    if inelastic and microstructure.is_void.any():
+        fineness = _FINENESS_POROUS
+    return cut, inelastic, fineness
 
 
 def _inelastic(phases: Phases, microstructure: Microstructure) -> list[Ints]:

@@ -166,7 +166,10 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(config: dict[str, Any], collection: Collection) -> tuple[str, ...]:
-    """Return columns of the table: outputs of strengths, and others that all samples have."""
+    """Return columns of the table: outputs of strengths, and others that all samples have.
+
+    Samples that failed do not count. If all failed, only the required outputs have columns.
+    """
     with_outputs = [row for row in collection.rows if row["status"] != "failed"]
     strengths = tuple(config.get("strengths", ()))
     names = [
@@ -174,7 +177,7 @@ def columns_of(config: dict[str, Any], collection: Collection) -> tuple[str, ...
         for name in output_names()
         if name in required_outputs()
         or name.startswith(strengths)
-        or all(name in row for row in with_outputs)
+        or (with_outputs and all(name in row for row in with_outputs))
     ]
     return table_columns(names)
 

@@ -12,7 +12,7 @@ from fe_data.arrays import Floats, Ints, integers, numbers
 from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, table_file
-from fe_data.files.csv_rows import TableError, read_rows
+from fe_data.files.csv_rows import TableError, format_value, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays
 from fe_data.loading import ALL_AXES
 from fe_data.settings import require_kind, require_path
@@ -47,6 +47,9 @@ _OF_BREAKING = {
     "snap_energy": "snap_energy_MPa",
 }
 _NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_BREAKING}
+# All columns in the order of a file
+_TENSORS = [f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in ALL_AXES]
+_COLUMNS = (*_TENSORS, *_NUMBERS.values())
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,22 +120,23 @@ class Curves(Short):
         """
         return np.array([history["stress"][1:, 0] for history in self.histories])
 
-    def _rows(self) -> Iterator[tuple[int | float, ...]]:
+    def _rows(self) -> Iterator[tuple[int | float | None, ...]]:
         """Yield the values of `_columns` at each increment of each sample, from increment 0 on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
+        names = self._columns[2:]
         histories = counted(self.histories, "curves", "curve")
         for number, history in zip(numbers, histories, strict=True):
-            values = _matrix(history)
-            for increment, row in enumerate(values.tolist()):
+            columns = _columns_of(history)
+            absent = [None] * len(history["strain"])
+            lists = [columns[name].tolist() if name in columns else absent for name in names]
+            for increment, row in enumerate(zip(*lists, strict=True)):
                 yield (number, increment, *row)
 
     @property
     def _columns(self) -> tuple[str, ...]:
         """Names of the values of `_rows`: `index`, `increment`, `strain_xx`, ..."""
-        names = _column_names(self.histories[0])
-        if any(_column_names(history) != names for history in self.histories):
-            raise ValueError("the rows have different columns: use histories")
-        return ("index", "increment", *names)
+        present = set().union(*map(_columns_of, self.histories))
+        return ("index", "increment", *(name for name in _COLUMNS if name in present))
 
     def to_pandas(self) -> Any:
         """Convert all curves to one `pandas.DataFrame`; this needs pandas.
@@ -140,7 +144,8 @@ class Curves(Short):
         Returns:
             One row per increment of each sample, from increment 0 on. The columns are `index` of
             the sample, `increment`, and volume averages by component, such as `strain_xx`,
-            `stress_xx_MPa`, `plastic_strain_xx` and `yielded_fraction`.
+            `stress_xx_MPa`, `plastic_strain_xx` and `yielded_fraction`. A column that only some
+            samples have, such as `debonded_fraction`, is empty for the others.
 
         Examples:
             >>> from fe_data import load_curves
@@ -176,7 +181,8 @@ def save_curves(curves: Curves, path: Path) -> None:
     """
     require_kind("curves", curves, Curves)
     path = require_path("path", path, ".csv")
-    lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
+    rows = (",".join(map(format_value, row)) for row in curves._rows())
+    lines = [",".join(curves._columns), *rows]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, ("\n".join(lines) + "\n").encode(), BEGINNING)
 
@@ -295,17 +301,11 @@ def _checked_history(row: int, history: object) -> dict[str, Floats]:
     return arrays
 
 
-def _column_names(history: Mapping[str, Floats]) -> list[str]:
-    """Return the names of the columns of a history: its tensors by component, then its scalars."""
-    names = []
+def _columns_of(history: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the columns (increments + 1,) of a history by name."""
+    columns: dict[str, Floats] = {}
     for name, unit in _UNITS.items():
         if name in history:
-            components = ALL_AXES[: history[name].shape[1]]
-            names += [f"{name}_{axes}{unit}" for axes in components]
-    return names + [column for name, column in _NUMBERS.items() if name in history]
-
-
-def _matrix(history: Mapping[str, Floats]) -> Floats:
-    """Return the values (increments + 1, columns) of `_column_names`."""
-    parts = [history[name] for name in (*_UNITS, *_NUMBERS) if name in history]
-    return np.column_stack(parts)
+            components = zip(ALL_AXES, history[name].T, strict=False)
+            columns |= {f"{name}_{axes}{unit}": values for axes, values in components}
+    return columns | {column: history[name] for name, column in _NUMBERS.items() if name in history}

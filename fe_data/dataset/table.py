@@ -156,8 +156,8 @@ class Table(Short):
         """Convert the samples to a `pandas.DataFrame`; this needs pandas.
 
         Returns:
-            One row per sample, with the columns of `dataset.csv`. Samples in `failed` and
-            `unfitted` are left out.
+            One row per sample, with the columns of `dataset.csv`, but with `seed` = -1 in place of
+            `microstructure`. Samples in `failed` and `unfitted` are left out.
 
         Examples:
             >>> from fe_data import load_table

@@ -141,7 +141,7 @@ def _advice(outline: Outline) -> str:
             f"{gap}, and those below {_NARROW:g} may be too narrow to mesh at any resolution: "
             "move them apart, or give random ones a min_spacing (option --min-spacing) above 1"
         )
-    resolution = 2 * float(micro.radii.max()) / outline.size
+    resolution = outline.resolution
     for finer in (
         resolution * factor for factor in _FINER if resolution * factor <= BOUNDS["resolution"][1]
     ):

@@ -275,12 +275,16 @@ def _require_in_sides(centres: Floats, height: float) -> None:
     shares = centres / [1.0, height]
     outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
     if outside.size:
-        side = np.ptp(centres, axis=0).max() if len(centres) > 1 else np.abs(centres).max()
+        width = np.ptp(shares, axis=0).max() if len(shares) > 1 else np.abs(shares).max()
         x, y = centres[outside[0]]
+        allowed, side = f"[{low:g}, {high:g}] sides of the square", "side"
+        if height != 1.0:
+            of_y = f"[{low * height:g}, {high * height:g}] for y"
+            allowed, side = f"[{low:g}, {high:g}] widths of the RVE for x and {of_y}", "width"
         raise ValueError(
-            f"centres[{outside[0]}] = ({x:g}, {y:g}) is out of range: allowed is "
-            f"[{low:g}, {high:g}] sides of the square. If centres and radii are in another "
-            f"unit, divide both by the side, which is then about {side:.3g}"
+            f"centres[{outside[0]}] = ({x:g}, {y:g}) is out of range: allowed is {allowed}. "
+            "If centres and radii are in another unit, divide both by the "
+            f"{side}, which is then about {width:.3g}"
         )
 
 

@@ -57,6 +57,7 @@ class Outline:
         radii: (n_fibres,) radii of the fibres with their interphase.
         edges: (l, 2) start and end of each segment along edges, with the square on its left.
         size: Element size at the largest fibres.
+        resolution: Elements per diameter of the largest fibres.
         sizes: (n_fibres,) element size at each fibre.
         coarsest: Largest element size.
 
@@ -75,6 +76,7 @@ class Outline:
         # Relative to the mean fibre distance √(height / n), also in a rectangle.
         default = default_size(n_fibres) * math.sqrt(micro.height) / fineness
         self.size = diameter / resolution if resolution else default
+        self.resolution = resolution or diameter / self.size
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # Proportional to the radii, so that all fibres have the same number of elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))

@@ -1,6 +1,7 @@
 """Figures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ _WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the R
 _FARTHEST = 4.0  # largest displacement in this figure, in openings
 _DAMAGE = "inferno_r"  # colours of damage
 _FIBRE = "#4c6a92"
+_STYLES = {"-": ", full lines", "--": ", broken lines"}  # of two panels in one
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of integration rules by their number of points: fast, general
 
@@ -165,15 +167,17 @@ def draw_mises(ax: Axes, rve: SolvedRVE) -> None:
 
 
 def draw_plastic_strain(ax: Axes, rve: SolvedRVE) -> None:
-    """Draw the equivalent plastic strain at the end of loading; it is zero in the fibres."""
-    _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
+    """Draw the equivalent plastic strain at the end of loading."""
+    matrix, fibres = rve.fields.plastic_strain, rve.fields.fibre_plastic_strain
+    _field(ax, rve, matrix, fibres, "equivalent plastic strain [-]", "magma")
     _frame(ax, rve, "Equivalent plastic strain")
 
 
 def draw_stress_strain(ax: Axes, rve: SolvedRVE) -> None:
     """Draw mean stress over mean strain for the loaded components.
 
-    If only the temperature changes, draw mean strain over temperature.
+    If only the temperature changes, draw mean strain over temperature, and the mean stress of
+    components that are held.
     """
     loaded = _loaded(rve.loading)
     if not loaded.any():
@@ -207,12 +211,36 @@ def _loaded(loading: Loading) -> Booleans:
 
 
 def _draw_expansion(ax: Axes, rve: SolvedRVE) -> None:
-    """Draw the mean strains xx, yy, zz over the change of temperature."""
-    for axes, column in zip(("xx", "yy", "zz"), range(3), strict=True):
-        ax.plot(rve.history["temperature"], rve.history["strain"][:, column], lw=1.0, label=axes)
-    ax.set(xlabel="change of temperature [K]", ylabel="mean strain [-]")
-    ax.set_title("Mean strain over change of temperature")
-    ax.legend(frameon=False)
+    """Draw mean strains over the change of temperature, and mean stresses of held components."""
+    at_vertices = np.isnan(rve.loading.vertices[0]).T.tolist()
+    free = dict(zip(_axes(rve.loading), at_vertices, strict=True))
+    is_free = [free.get(axes, [False]) for axes in ALL_AXES[:3]]  # plane strain holds zz
+    columns = {
+        "stress": [column for column, values in enumerate(is_free) if not all(values)],
+        "strain": [column for column, values in enumerate(is_free) if any(values)],
+    }
+    drawn = [name for name in columns if columns[name]]
+    panels = [ax, *(ax.twinx() for _ in drawn[1:])]
+    for panel, name, style in zip(panels, drawn, _STYLES, strict=False):
+        for column in columns[name]:
+            values = rve.history[name][:, column]
+            choices: Any = {"color": _COLOURS[column], "lw": 1.0, "label": ALL_AXES[column]}
+            panel.plot(rve.history["temperature"], values, style, **choices)
+        unit = "MPa" if name == "stress" else "-"
+        panel.set_ylabel(f"mean {name} [{unit}]{_STYLES[style] if drawn[1:] else ''}")
+    ax.set(xlabel="change of temperature [K]")
+    ax.set_title(f"Mean {' and '.join(drawn)} over change of temperature")
+    lines = [line for panel in panels for line in panel.get_lines()]
+    if drawn[1:]:
+        _leave_room(*panels)
+    ax.legend(handles=lines, frameon=False, ncols=3 if drawn[1:] else 1)
+
+
+def _leave_room(*panels: Axes) -> None:
+    """Leave room for a legend of one line above the curves."""
+    for panel in panels:
+        low, high = panel.get_ylim()
+        panel.set_ylim(low, high + _LEGEND * (high - low))
 
 
 def _draw_yielding(ax: Axes, rve: SolvedRVE) -> None:
@@ -252,9 +280,7 @@ def draw_path(ax: Axes, rve: SolvedRVE) -> None:
         ax.axvline(row, color="grey", lw=0.6, ls=":")
     ax.set(xlabel="increment", ylabel="mean stress [MPa], full lines", title="Along the path")
     strains.set_ylabel("mean strain [-], broken lines")
-    for panel in (ax, strains):  # room for the legend above the curves
-        low, high = panel.get_ylim()
-        panel.set_ylim(low, high + _LEGEND * (high - low))
+    _leave_room(ax, strains)
     ax.legend(frameon=False, ncols=3, loc="upper left")
 
 
@@ -339,9 +365,9 @@ def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None
 
 
 def _field(
-    ax: Axes, rve: SolvedRVE, matrix: Floats, fibres: list[Floats], label: str, colours: str
+    ax: Axes, rve: SolvedRVE, matrix: Floats, fibres: Sequence[Floats], label: str, colours: str
 ) -> None:
-    """Draw values (m, q) at the points, averaged at nodes; `fibres` may be [] for zero."""
+    """Draw values (m, q) at the points, averaged at nodes; `fibres` may be empty for zero."""
     d = rve.discretisation
     values = np.zeros((len(d.material), matrix.shape[1]))
     values[d.material == MATRIX] = matrix

@@ -22,6 +22,7 @@ class Fields(Short):
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa], or (m, q, 6) with xz and yz
     fibre_stress: tuple[Floats, ...]  # of the same form, for each fibre
     plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
+    fibre_plastic_strain: tuple[Floats, ...] = ()  # the same for each fibre; empty if it is zero
 
 
 class Cracks(NamedTuple):

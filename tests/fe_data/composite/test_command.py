@@ -9,6 +9,7 @@ import pytest
 from fe_data import Microstructure, effective_constants, named_phases
 from fe_data.__main__ import main
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import default_size
 
 
 def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
@@ -62,6 +63,38 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     phases = named_phases("glass_epoxy")
     constants = effective_constants(phases, fibre_and_void, resolution=3.0)
     assert constants.table(phases.measured) in capsys.readouterr().out
+
+
+OF_THE_PAPER = "rve --vf 0.3 --n-fibres 2 --E-f 400 --b-m 400 --c-m 0.4"
+
+
+@pytest.mark.parametrize(
+    ("words", "finer"),  # than the default of the solver of the paper's phases
+    [
+        (OF_THE_PAPER, 1.0),
+        ("rve --material glass_epoxy --vf 0.3 --n-fibres 2", 1.5),
+        ("rve --material glass_epoxy --microstructure fibres.csv", 2.0),
+        ("rve --material glass_epoxy_debonding --vf 0.3 --n-fibres 2", 1.0),
+        ("constants --material glass_epoxy --microstructure fibres.csv", 1.5),
+    ],
+)
+def test_a_result_has_the_resolution_of_the_default_mesh(tmp_path, monkeypatch, words, finer):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fibres.csv").write_text("x,y,radius,phase\n0.3,0.3,0.2,\n0.8,0.7,0.2,void\n")
+    is_rve = words.startswith("rve")
+    words += " --loading 0.001,free,free --increments 4 --out one" if is_rve else " --out one.json"
+
+    def run(*further):
+        assert main([*words.split(), *further]) == 0
+        content = json.loads((tmp_path / ("one/result.json" if is_rve else "one.json")).read_text())
+        return content, content["settings"] if is_rve else content
+
+    content, settings = run()
+    radius = max(r for *_, r in content["fibres"])
+    assert settings["resolution"] == pytest.approx(finer * 2 * radius / default_size(2))
+    again, _ = run("--resolution", str(settings["resolution"]))
+    values = [x["history"]["stress"] if is_rve else x["stiffness_GPa"] for x in (content, again)]
+    np.testing.assert_allclose(*values, rtol=1e-8, atol=1e-8)
 
 
 RESULT_OF_AN_RVE = '{\n "components": "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"\n}\n'

@@ -1,6 +1,7 @@
 """An interphase around fibres: areas, equal materials, coated cylinders, refusals."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from fe_data import (
     Material,
     Microstructure,
     effective_constants,
+    load_phases,
     named_phases,
 )
 from fe_data.__main__ import main
@@ -79,10 +81,15 @@ def test_the_command_takes_a_ring(tmp_path, capsys):
     text = f"phases: {{matrix: {glass}, fibres: {glass}, interphase: {glass}}}"
     (tmp_path / "three.yaml").write_text(text)
     words = f"constants --material {tmp_path}/three.yaml --vf 0.3 --n-fibres 2 --interphase 0.1"
-    assert main([*words.split(), "--resolution", "4"]) == 0
+    out = tmp_path / "constants.json"
+    assert main([*words.split(), "--resolution", "4", "--out", str(out)]) == 0
     (line,) = [
         printed_line
         for printed_line in capsys.readouterr().out.splitlines()
         if "E_T" in printed_line
     ]
     assert float(line.split()[1]) == pytest.approx(74.0, rel=1e-4)
+    # The file has the ring too, so that it alone describes what was computed.
+    content = json.loads(out.read_text())
+    assert content["materials"] == load_phases(tmp_path / "three.yaml").as_dict()
+    assert content["interphase"] > 0

@@ -174,6 +174,29 @@ def test_a_file_may_have_the_shear_modulus_instead_of_the_ratio_across_the_fibre
     assert load_phases(path).fibres.elasticity == fibres
 
 
+def test_numbers_are_varied_by_their_names_in_the_file(tmp_path):
+    """Also if the file has the shear modulus, or a yield stress that is only a number."""
+
+    def read(shear, stress):
+        law = f"0.35}}, law: j2, parameters: {{yield_stress: {stress}}}"
+        path = tmp_path / "phases.yaml"
+        path.write_text(SHEAR.format(f"G_TT_GPa: {shear}").replace("0.35}", law))
+        return load_phases(path)
+
+    phases = read(6.0, 40.0)
+    names = {"fibres.elasticity.G_TT_GPa": 7.0, "matrix.parameters.yield_stress": 35.0}
+    assert phases.with_fields(names).as_dict() == read(7.0, 35.0).as_dict()
+    shear, stress = names
+    for name, stored in (
+        (shear, "fibres.elasticity.nu_TT"),
+        (stress, f"{stress}.yield_stress_MPa"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} determines {stored}: leave one of them out"):
+            phases.with_fields({name: names[name], stored: 0.3})
+    with pytest.raises(ValueError, match="is not a number of the material: allowed"):
+        named_phases("glass_epoxy").with_fields({"matrix.parameters.tension": 35.0})
+
+
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
@@ -181,6 +204,8 @@ def test_a_file_may_have_the_shear_modulus_instead_of_the_ratio_across_the_fibre
         ("G_TT_GPa: 3.0", r"G_TT_GPa = 3 is out of range: allowed is \[3.769, 75\] with E_T"),
         ("G_TT_GPa: much", "G_TT_GPa = 'much' must be a number"),
         ("G_TT_GPa: 0", "G_TT_GPa = 0 is out of range"),
+        ("alpha_L_per_K: 0.0", "nu_TT is missing: give it, or G_TT_GPa"),
+        ("G_tt_GPa: 6.0", "G_tt_GPa is unknown; allowed are E_L_GPa, .* G_TT_GPa, .* nu_TT"),
     ],
 )
 def test_a_wrong_shear_modulus_across_the_fibres_is_named(tmp_path, entry, reason):

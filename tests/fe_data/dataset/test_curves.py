@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fe_data import Settings, TableError, generate, load_curves, load_table, solve_rve
+from fe_data import (
+    Curves,
+    Settings,
+    TableError,
+    generate,
+    load_curves,
+    load_table,
+    save_curves,
+    solve_rve,
+)
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import named_design
 from fe_data.statistics.replicates import replicate_statistics
@@ -53,6 +62,27 @@ def test_workers_give_curves_and_properties_of_the_same_rves_to_the_last_bit(tmp
     (tmp_path / "records" / "0000" / "0000000.npz").unlink()
     with pytest.raises(TableError, match="no curve of sample 0"):
         load_curves(tmp_path / "dataset.csv")
+
+
+def test_a_column_that_only_some_curves_have_is_empty_for_the_others(tmp_path):
+    """Such as the interfaces of an RVE, if the design also has a resin without fibres."""
+    n = np.arange(3.0)[:, None]
+    plain = {"strain": n * np.ones(4), "stress": 2 * n * np.ones(4)}
+    debonding = {"strain": n * np.ones(6), "stress": n * np.ones(6), "debonded_fraction": n[:, 0]}
+    curves = Curves([plain, debonding], index=np.array([4, 7]))
+    save_curves(curves, tmp_path / "curves.csv")
+    lines = (tmp_path / "curves.csv").read_text().splitlines()
+    components = [f"strain_{axes}" for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]
+    columns = [*components, *(f"{name.replace('strain', 'stress')}_MPa" for name in components)]
+    columns = ["index", "increment", *columns, "debonded_fraction"]
+    assert lines[0].split(",") == columns
+    assert lines[2] == "4,1,1.0,1.0,1.0,1.0,,,2.0,2.0,2.0,2.0,,,"
+    assert lines[-1] == ",".join(["7", "2", *["2.0"] * 13])
+    frame = curves.to_pandas()
+    assert frame.columns.tolist() == columns
+    assert frame["stress_xz_MPa"].tolist()[3:] == [0.0, 1.0, 2.0]
+    assert frame["debonded_fraction"].isna().tolist() == [True] * 3 + [False] * 3
+    assert frame.dtypes.tolist()[2:] == [float] * 13
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data import Settings, generate, load_table, verify
+from fe_data import Settings, generate, load_table, named_phases, verify
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import design_from_file
 from fe_data.dataset.fibre_file import microstructures_from_file
@@ -95,6 +95,27 @@ def test_rows_that_do_not_go_with_the_fibres_are_refused(files):
     (files / "rows.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.3,400,400,0.4\n")
     with pytest.raises(TableError, match=r"line 2: vf = 0\.3 does not match"):
         designed(files)
+
+
+def test_a_ring_without_a_material_is_refused_before_the_simulation(files):
+    (micro,) = microstructures_from_file(files / "fibres.csv")[1:]
+    design = design_from_file(files / "rows.csv", microstructures=[micro.coated(0.1)])
+    glass = named_phases("glass_epoxy")
+    with pytest.raises(ValueError, match=r"microstructure 0: .*'interphase' is unknown"):
+        generate(design, SETTINGS, files / "data", phases=glass, silent=True)
+    assert not (files / "data").exists()
+
+
+def test_a_table_of_samples_that_all_failed_has_no_columns_that_nobody_asked_for(files):
+    def failing(*_):
+        raise ArithmeticError("no solution")
+
+    design = designed(files)
+    make(design, files / "data")
+    summary = make(design, files / "failed", simulator=failing)
+    assert summary.counts == {"ok": 0, "retried": 0, "failed": 6}
+    headers = [(files / name / storage.TABLE).read_text().split()[0] for name in ("data", "failed")]
+    assert headers[0] == headers[1]
 
 
 def test_given_fibres_that_fail_are_not_tried_again(files):

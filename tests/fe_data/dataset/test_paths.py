@@ -67,7 +67,15 @@ def test_an_empty_temperature_stays_as_before(tmp_path):
     (path,) = loadings_from_file(file)
     assert path.temperature == (-100.0, -100.0, 0.0)
     file.write_text("path,strain_xx,temperature\n0,0.01,-100\n1,0.01,\n")  # each starts at 0
-    assert [path.temperature for path in loadings_from_file(file)] == [(-100.0,), None]
+    assert [path.temperature for path in loadings_from_file(file)] == [(-100.0,), (0.0,)]
+    file.write_text("path,strain_xx,temperature\n0,0.01,\n1,0.01,\n")
+    assert [path.temperature for path in loadings_from_file(file)] == [None, None]
+
+
+def test_a_time_of_one_path_gives_the_others_one_second_per_row(tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text("path,strain_xx,time\n0,0.01,60\n1,0.01,\n1,0.02,\n")
+    assert [path.time for path in loadings_from_file(file)] == [(60.0,), (1.0, 2.0)]
 
 
 def test_samples_take_the_paths_in_turn(tmp_path):
@@ -95,7 +103,12 @@ def test_samples_take_the_paths_in_turn(tmp_path):
         ("path,strain_xx\n0,0.1\n2,0.1\n", "line 3: path = 2 is out of order: expected is 1"),
         ("strain_xx,increments\n0.01,0\n", "increments = 0 is out of range"),
         ("strain_xx,time\n0.01,0\n", "time of the loading must grow from vertex to vertex"),
-        ("strain_xx,time\n0.01,5\n0.02,\n", "time of the loading = None must be a number"),
+        ("strain_xx,time\n0.01,5\n0.02,\n", "line 3: time is empty: fill all rows of its path or"),
+        (
+            "path,strain_xx,increments\n0,0.01,\n1,0.01,\n1,0.02,5\n1,0.03,\n",
+            "line 3: increments is empty: .*; line 5: increments is empty: fill all rows of its",
+        ),
+        ("strain_xx,increments\n0.01,x\n0.02,5\n", "csv, line 2: increments = 'x' is not an integ"),
     ],
 )
 def test_files_of_other_paths_are_refused(tmp_path, text, message):

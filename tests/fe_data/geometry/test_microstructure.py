@@ -58,6 +58,13 @@ UNJAMMED = {0.40: (3, 4, 5, 6, 7, 8, 10, 11), 0.45: (0, 10, 33, 48, 84, 96, 98, 
         ([[0.5, 0.5]] * 2, 0.2, {"phases": "void"}, "voids 0 and 1 are one void listed twice"),
         ([[0.3, 0.05], [0.3, 0.45]], 0.06, {"height": 0.5}, r"comes back at \(0\.3, -0\.05\)"),
         ([[0.5, 0.2]], 0.2, {"height": 0}, "height = 0 is out of range"),
+        # Half as high as wide, in a unit of a tenth of the width
+        (
+            [[0.0, 0.0], [9.0, 4.5], [4.0, 2.0]],
+            0.1,
+            {"height": 0.5},
+            r"1\] = \(9, 4\.5\) .* \[-0\.5, 1\.5\] widths .* \[-0\.25, 0\.75\] for y\. .*th, .* 9$",
+        ),
         ([[0.3, 0.5], [0.72, 0.5]], 0.2, {"interphase": 0.011}, "with their interphase overlap"),
         ([[0.5, 0.5]], 0.3, {"phases": ["void"] * 2}, "phases has 2 names for 1 fibres"),
         ([[0.5, 0.5]], 0.3, {"phases": "void", "E_GPa": [70.0]}, r"E_GPa\[0\] = 70 must be NaN"),

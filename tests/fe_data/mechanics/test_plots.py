@@ -1,4 +1,4 @@
-"""The figure of an RVE that has broken."""
+"""The figure of an RVE: its panels of fields and curves, and of what has broken."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,17 @@ from fe_data import (
     Phases,
     Settings,
     VolumeFraction,
+    named_phases,
 )
 from fe_data.composite.properties import solve_material
-from fe_data.mechanics.plots import draw_cracks, draw_microstructure, plot_rve
+from fe_data.geometry.outline import MATRIX
+from fe_data.mechanics.plots import (
+    draw_cracks,
+    draw_microstructure,
+    draw_plastic_strain,
+    draw_stress_strain,
+    plot_rve,
+)
 
 FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
@@ -83,3 +91,58 @@ def test_the_figure_shows_the_strength(broken):
     cells = {cell.get_text().get_text() for cell in table.get_celld().values()}
     text = f"{strength.strength_MPa:.2f} MPa at a mean strain of {strength.strain_at_strength:.5f}"
     assert {"strength", text} <= cells
+
+
+ELASTIC = Material(Isotropic(3.5, 0.35))
+PLASTIC = Material(Isotropic(3.5, 0.35), "j2", {"yield_stress": 20.0})
+
+
+@pytest.mark.parametrize("place", ["matrix", "fibres", "interphase"])
+def test_the_plastic_strain_is_drawn_in_the_phase_that_yields(place):
+    """The ring and the fibre are numbers of the mesh too; elastic phases stay dark."""
+    materials = dict.fromkeys(("matrix", "fibres", "interphase"), ELASTIC) | {place: PLASTIC}
+    others = {"interphase": materials.pop("interphase")}
+    phases = Phases(**materials, others=others)
+    inputs, settings = VolumeFraction(FIBRE.volume_fraction), Settings(n_fibres=1, resolution=3.0)
+    pull = Loading((0.02, None, None), increments=4)
+    rve = solve_material(phases, inputs, FIBRE, settings, pull, interphase=0.2, silent=True)
+    ax = Figure().subplots()
+    draw_plastic_strain(ax, rve)
+    drawn = ax.collections[0]
+    material = rve.discretisation.material
+    yields = {"matrix": material == MATRIX, "fibres": material == 0, "interphase": material == 1}
+    # Each triangle is drawn as four, of three points each.
+    p = drawn.get_array().reshape(len(material), -1)
+    assert p[yields[place]].mean() > 1e-3
+    assert p[~yields[place]].max() == 0.0
+    assert drawn.get_clim()[1] > 1e-3
+
+
+HELD, FREE = (0.0,) * 6, (None,) * 6
+
+
+@pytest.mark.parametrize(
+    ("strain", "stresses", "strains"),
+    [
+        (HELD, ["xx", "yy", "zz"], []),
+        ((0.0, *FREE[1:]), ["xx"], ["yy", "zz"]),
+        (FREE[:3], ["zz"], ["xx", "yy"]),  # plane strain
+        (FREE, [], ["xx", "yy", "zz"]),
+        ([HELD, FREE], ["xx", "yy", "zz"], ["xx", "yy", "zz"]),  # held, then released
+    ],
+)
+def test_a_picture_of_cooling_has_the_stress_of_held_components(strain, stresses, strains):
+    """A held component has a stress without a strain, and a free one a strain without a stress."""
+    path = Loading(strain, temperature=-100.0, increments=2)
+    inputs, settings = VolumeFraction(FIBRE.volume_fraction), Settings(n_fibres=1, resolution=3.0)
+    glass = named_phases("glass_epoxy")
+    rve = solve_material(glass, inputs, FIBRE, settings, path, silent=True)
+    figure = Figure()
+    draw_stress_strain(figure.subplots(), rve)
+    drawn = {panel.get_ylabel()[:11]: panel.lines for panel in figure.axes}
+    expected = {"mean stress": stresses, "mean strain": strains}
+    assert {label: [line.get_label() for line in lines] for label, lines in drawn.items()} == {
+        label: components for label, components in expected.items() if components
+    }
+    for label, lines in drawn.items():
+        assert all(np.abs(line.get_ydata()).max() > 1e-4 for line in lines), label
