@@ -30,6 +30,7 @@ SUM_WEIGHT = 30.0  # of the condition that weights sum to one, in non-negative l
 RIDGE = 1e-3  # of the weights, in the same units as the misfit
 NNLS_STEPS = 100  # most steps of non-negative least squares for each weight
 REMOVED = 12  # draws of least weight, one of which is removed
+ROUNDING = 1e-4  # relative error of a bound of the misfit, by rounding
 
 
 def threads_for(n_data: int) -> threadpool_limits:
@@ -90,11 +91,9 @@ def representatives(
         # The setting whose moments are nearest to the averages.
         return seen[[np.argmin(np.sum(misfits**2, axis=0))]], np.ones(1)
     likeliest = np.sort(np.argsort(-weights, kind="stable")[:CONSIDERED])
-    chosen, shares, _ = _fitted_weights(misfits, likeliest)
+    chosen, shares, left = _fitted_weights(misfits, likeliest)
     while len(chosen) > most:
-        least = np.argsort(shares, kind="stable")[:REMOVED]
-        without = [_fitted_weights(misfits, np.delete(chosen, i)) for i in least]
-        chosen, shares, _ = min(without, key=lambda fit: fit[2])
+        chosen, shares, left = _without_one(misfits, chosen, shares, left)
     return seen[chosen], shares / shares.sum()
 
 
@@ -117,11 +116,36 @@ def _misfits(moments: Array, weights: Array, groups: Ints) -> Array:
     return np.asarray(sizes[:DIRECTIONS, None] * directions[:DIRECTIONS])
 
 
-def _fitted_weights(misfits: Array, chosen: Ints) -> tuple[Ints, Array, float]:
-    """Return the chosen settings of positive weight, these weights, and the misfit that is left."""
+def _without_one(
+    misfits: Array, chosen: Ints, shares: Array, left: float
+) -> tuple[Ints, Array, float]:
+    """Remove the setting without which the others fit best; arguments and result as below."""
+    least = np.argsort(shares, kind="stable")[:REMOVED]
+    # Without setting i, least squares leaves m² + w_i² / (G⁻¹)_ii with G = AᵀA, if m² was left.
+    # That is a lower bound where the other weights may not be negative.
+    rows = _rows(misfits, chosen)
+    inverse = np.linalg.inv(rows.T @ rows)
+    bounds = np.sqrt(left**2 + shares[least] ** 2 / np.diagonal(inverse)[least])
+    fits = {}
+    best = np.inf
+    for place in np.argsort(bounds, kind="stable"):
+        if bounds[place] > (1.0 + ROUNDING) * best:
+            break
+        fits[place] = _fitted_weights(misfits, np.delete(chosen, least[place]))
+        best = min(best, fits[place][2])
+    return min((fits[place] for place in sorted(fits)), key=lambda fit: fit[2])
+
+
+def _rows(misfits: Array, chosen: Ints) -> Array:
+    """Return the matrix A of least squares for the weights of the chosen settings."""
     # A little of the sum of squares of the weights is added, so that the solution is unique.
     sum_of_weights = np.full(len(chosen), SUM_WEIGHT)
-    rows = np.vstack([sum_of_weights, misfits[:, chosen], RIDGE * np.eye(len(chosen))])
+    return np.vstack([sum_of_weights, misfits[:, chosen], RIDGE * np.eye(len(chosen))])
+
+
+def _fitted_weights(misfits: Array, chosen: Ints) -> tuple[Ints, Array, float]:
+    """Return the chosen settings of positive weight, these weights, and the misfit that is left."""
+    rows = _rows(misfits, chosen)
     target = np.zeros(len(rows))
     target[0] = SUM_WEIGHT
     shares, left = nnls(rows, target, maxiter=NNLS_STEPS * len(chosen))

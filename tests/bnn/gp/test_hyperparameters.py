@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bnn.gp import hyperparameters
 from bnn.gp.hyperparameters import check_points, components_for, representatives
 
 
@@ -36,6 +37,17 @@ def test_mean_and_deviation_are_those_of_all_settings(spread, most, error):
     few_mean, few_deviation = mean_and_deviation(moments[numbers], weights)
     errors = np.maximum(np.abs(few_mean - mean), np.abs(few_deviation - deviation)) / deviation
     assert np.sqrt(np.mean(errors**2)) < error
+
+
+@pytest.mark.parametrize("most", [16, 4])
+@pytest.mark.parametrize("spread", [0.03, 0.3, 0.6])
+def test_a_bound_rules_out_no_better_choice(monkeypatch, spread, most):
+    """With an infinite margin all misfits are computed."""
+    moments, logs = settings(spread)
+    chosen = representatives(moments, logs, most)
+    monkeypatch.setattr(hyperparameters, "ROUNDING", np.inf)
+    for few, every in zip(chosen, representatives(moments, logs, most), strict=True):
+        np.testing.assert_array_equal(few, every)
 
 
 def test_no_more_than_there_are_are_chosen():
