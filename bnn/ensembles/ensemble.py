@@ -37,7 +37,7 @@ from bnn.noise.models import (
 )
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
-from bnn.regressor import PredictiveRegressor
+from bnn.regressor import PredictiveRegressor, check_order, names_of
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same
@@ -290,6 +290,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         scaling = self.group("scaling")
         self._pretrain(self.prior, points, scaling, n_features=n_features)
         self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
+        if names := names_of(X):
+            self.pretrained_with_["names"] = names
         return self
 
     def _pretrain(
@@ -375,16 +377,17 @@ class PretrainedEnsemble(EnsembleRegressor):
         The argument `prior` replaces a hyperparameter `prior` of None. It must be estimated from
         the same data.
         """
-        made_with = self.pretrained_with_
+        made_with = self.pretrained_with_ or {}
         pretrained = self.pretrained_
         X = data.X
         y = data.y
+        check_order("X", self.feature_names_, "pretrain", made_with.get("names"))
         of_prior: tuple[Any, ...] = (X, y, data.noise)
         if data.data_noise is not None:
             of_prior += (data.data_noise,)
         if pretrained and made_with and not self._stale(pretrained, made_with, X, y, of_prior):
             return pretrained
-        points = None if made_with is None else made_with["X"]
+        points = made_with.get("X")
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
         if self.prior is not None:
@@ -393,8 +396,8 @@ class PretrainedEnsemble(EnsembleRegressor):
             prior = estimated_model(*of_prior, constant_deviation=WIDE).prior
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
         estimated_from = of_prior if self.prior is None else None
-        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": estimated_from}
-        self.pretrained_with_ |= self._shaping()
+        changed = {"X": points, "ranges": ranges, "data": estimated_from}
+        self.pretrained_with_ = made_with | changed | self._shaping()
         assert self.pretrained_ is not None
         return self.pretrained_
 
@@ -444,8 +447,9 @@ class PretrainedEnsemble(EnsembleRegressor):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
         made_with = self.pretrained_with_
         keys = {"X", "ranges", "data", *SHAPING}
-        if not isinstance(made_with, dict) or made_with.keys() != keys:
+        if not isinstance(made_with, dict) or made_with.keys() - {"names"} != keys:
             raise ValueError("pretrained_with_ does not name the parameters of the pre-training")
+        check_kind("names", made_with.get("names"), tuple, type(None))
 
 
 def _range(values: Array) -> Array:

@@ -50,7 +50,7 @@ from bnn.noise.models import (
     warn_of_excess,
 )
 from bnn.noise.student import given_factors, nodes, scaled
-from bnn.regressor import PredictiveRegressor, check_output_order
+from bnn.regressor import PredictiveRegressor, check_order, names_of
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see
@@ -271,7 +271,7 @@ class GPRegressor(PredictiveRegressor):
         if names and self.feature_names_ and names != self.feature_names_:
             needed = f"must be {self.feature_names_}, the columns of X"
             raise ValueError(f"mean was fitted to columns {names}: {needed}")
-        check_output_order("mean", getattr(mean, "output_names_", None), self.output_names_)
+        check_order("y", self.output_names_, "mean", getattr(mean, "output_names_", None))
         return mean
 
     def _factors_of_last_fit(self, X: Array, y: Array) -> Array:
@@ -421,6 +421,7 @@ class GPRegressor(PredictiveRegressor):
                 only known at the training data.
         """
         points = self.checked_inputs(X)
+        check_order("y", names_of(y), "the fit", self.output_names_)
         values = as_columns("y", y, len(points))
         missing = np.isnan(values)
         if missing.all():
