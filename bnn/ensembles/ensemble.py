@@ -288,7 +288,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         self.members_ = None
         points = None if X is None else as_array("X", X)
         scaling = self.group("scaling")
-        self._pretrain(self.prior, points, scaling, n_features=n_features)
+        self._pretrain(self.prior, points, scaling, n_features=n_features, nugget=self._nugget)
         self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
         if names := names_of(X):
             self.pretrained_with_["names"] = names
@@ -302,6 +302,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         *,
         n_features: int | None,
         n_outputs: int | None = None,
+        nugget: float | None = None,
     ) -> None:
         """Run Algorithm 3, unless the prior is given as pre-trained networks."""
         if isinstance(prior, Pretrained):
@@ -315,7 +316,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             network=self.group("network"),
             settings=self.group("pretraining"),
             scaling=scaling,
-            nugget=self._nugget,
+            nugget=nugget,
             device=self.device,
             random_state=self.random_state,
         )
@@ -348,7 +349,8 @@ class PretrainedEnsemble(EnsembleRegressor):
             fixed = ~varies(values)
             if fixed.any() and self.prior is not None and not isinstance(self.prior, Pretrained):
                 # A constant output has no scale, so take the scale of realisations of the prior.
-                drawn = draw_realisations(self.prior, X, REALISATIONS, 0)
+                points = getattr(self.prior, "points", X)  # as for the pre-training
+                drawn = draw_realisations(self.prior, points, REALISATIONS, 0)
                 drawn = drawn.reshape(-1, drawn.shape[2])
                 values = np.vstack([values, np.where(fixed, drawn, values[0])])
             ranges["outputs"] = _range(values)
@@ -394,7 +396,10 @@ class PretrainedEnsemble(EnsembleRegressor):
             prior = self.prior
         elif prior is None:
             prior = estimated_model(*of_prior, constant_deviation=WIDE).prior
-        self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
+        shape = {"n_features": X.shape[1], "n_outputs": y.shape[1]}
+        # The prior of a fixed output need not vary.
+        nugget = None if data.fixed.any() else self._nugget
+        self._pretrain(prior, points, scaling, **shape, nugget=nugget)
         estimated_from = of_prior if self.prior is None else None
         changed = {"X": points, "ranges": ranges, "data": estimated_from}
         self.pretrained_with_ = made_with | changed | self._shaping()
