@@ -22,6 +22,7 @@ from bnn._validation import (
     check_function,
     check_option,
     check_positive,
+    check_ranges,
     own_copy,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
@@ -163,6 +164,7 @@ class TablePrior(FunctionPrior):
         self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
     ) -> None:
         self.points = as_points("points", points)
+        check_ranges(points=self.points)
         table = as_finite("values", values)
         self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
