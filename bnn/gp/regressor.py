@@ -30,6 +30,7 @@ from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_pri
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
+from bnn.gp.means import RandomMean
 from bnn.gp.mixture import (
     MixturePosterior,
     Posterior,
@@ -255,10 +256,15 @@ class GPRegressor(PredictiveRegressor):
         prior = self.prior_ if keep_prior else self.prior
         if isinstance(prior, NotStored):
             raise ValueError(f"prior: a {prior.kind} is not saved with a model: set prior again")
-        if prior is not None and not isinstance(prior, Prior):
+        if prior is None:
+            return None
+        if not isinstance(prior, Prior):
             needed = "must be a GaussianProcessPrior or a mixture"
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
-        if prior is not None and n_outputs != prior.n_outputs:
+        if any(isinstance(p.mean, RandomMean) for p in getattr(prior, "components", [prior])):
+            only = "which only ensembles accept: use FunctionAnchoredEnsemble"
+            raise ValueError(f"prior: its mean is random, {only}")
+        if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         return prior
 
