@@ -145,10 +145,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """
         check_flags(keep_prior=keep_prior)
         self._check_parameters()
-        names = _names_of(y)
+        names = names_of(y)
         if keep_prior:
             check_is_fitted(self)
-            check_output_order("the last fit", self.output_names_, names)
+            check_order("y", names, "the last fit", self.output_names_)
+            names = names or self.output_names_
+        check_order("noise_std", names_of(noise_std), "y", names)
         least = 1 if keep_prior else self._fewest
         points, y = self._checked_data(X, y, keep_prior, least)
         outputs = y.reshape(len(points), -1)
@@ -167,7 +169,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
         warn_of_rounding(outputs, constants)
-        self.output_names_ = names or (self.output_names_ if keep_prior else None)
+        self.output_names_ = names
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, data_noise)
         single = ~varies(points) & (len(points) > 1)
@@ -367,8 +369,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Raises:
             NotFittedError: If the estimator is not fitted.
             ValueError: If an array has masked entries, entries that are not real numbers or another
-                shape than the prediction, or no output has two values.
+                shape or order of columns than the prediction, or no output has two values.
         """
+        check_order("y", names_of(y), "the fit", self.output_names_)
         check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         values = np.asarray(y)
         if values.dtype.kind != "f" or not np.isnan(values).any():
@@ -473,18 +476,19 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return values[:, 0] if self.y_ndim_ == 1 else values
 
 
-def check_output_order(
-    what: str, names: tuple[str, ...] | None, names_of_y: tuple[str, ...] | None
+def check_order(
+    name: str, names: tuple[str, ...] | None, earlier: str, expected: tuple[str, ...] | None
 ) -> None:
-    """Raise ValueError if y has the columns of earlier data, but in another order."""
-    if names and names_of_y and names != names_of_y and sorted(names) == sorted(names_of_y):
-        raise ValueError(f"y has columns {names_of_y}: must have the order of {what}, {names}")
+    """Raise ValueError if a table has the columns of earlier data, but in another order."""
+    if names and expected and names != expected and sorted(names) == sorted(expected):
+        needed = f"must have the order of {earlier}, {expected}"
+        raise ValueError(f"{name} has columns {names}: {needed}")
 
 
-def _names_of(y: Any) -> tuple[str, ...] | None:
+def names_of(table: Any) -> tuple[str, ...] | None:
     """Return the names of the columns of a data frame or a series; None if there are none."""
-    name = getattr(y, "name", None)
-    names = getattr(y, "columns", None if name is None else [name])
+    name = getattr(table, "name", None)
+    names = getattr(table, "columns", None if name is None else [name])
     return None if names is None else tuple(str(label) for label in names)
 
 

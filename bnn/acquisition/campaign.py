@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from bnn._validation import (
     check_count,
     check_integer,
     check_kind,
+    check_option,
 )
 from bnn.acquisition.campaign_file import (
     Run,
@@ -43,6 +45,7 @@ from safe_files.locking import locked
 from safe_files.text import described, short
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
+OPTIONS = [n for n, p in signature(select_runs).parameters.items() if p.kind == p.KEYWORD_ONLY]
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
 
 
@@ -120,6 +123,12 @@ class Campaign:
         self._possible = PossibleRuns(self._box, steps, candidates)
         check_integer("random_state", random_state, 0)
         check_kind("select_options", {} if select_options is None else select_options, Mapping)
+        self.select_options = dict(select_options or {})
+        for key in self.select_options:
+            check_option("a key of select_options", key, OPTIONS)
+        repeated = self._possible.discrete.any() or self.select_options.get("allow_replicates")
+        if n_candidates < batch_size and not repeated:
+            raise ValueError(f"n_candidates = {n_candidates}: must be >= batch_size = {batch_size}")
         self.model = GPRegressor() if model is None else model
         is_estimator = hasattr(self.model, "fit") and hasattr(self.model, "get_params")
         if not is_estimator or isinstance(self.model, type):
@@ -127,7 +136,6 @@ class Campaign:
         self.batch_size = batch_size
         self.n_candidates = n_candidates
         self.candidates = candidates
-        self.select_options = dict(select_options or {})
         self.random_state = random_state
         self._runs: list[Run] = []
         self._stopped = False

@@ -37,7 +37,7 @@ from bnn.noise.models import (
 )
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
-from bnn.regressor import PredictiveRegressor
+from bnn.regressor import PredictiveRegressor, check_order, names_of
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, as_stored, same
@@ -288,8 +288,10 @@ class PretrainedEnsemble(EnsembleRegressor):
         self.members_ = None
         points = None if X is None else as_array("X", X)
         scaling = self.group("scaling")
-        self._pretrain(self.prior, points, scaling, n_features=n_features)
+        self._pretrain(self.prior, points, scaling, n_features=n_features, nugget=self._nugget)
         self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
+        if names := names_of(X):
+            self.pretrained_with_["names"] = names
         return self
 
     def _pretrain(
@@ -300,6 +302,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         *,
         n_features: int | None,
         n_outputs: int | None = None,
+        nugget: float | None = None,
     ) -> None:
         """Run Algorithm 3, unless the prior is given as pre-trained networks."""
         if isinstance(prior, Pretrained):
@@ -313,7 +316,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             network=self.group("network"),
             settings=self.group("pretraining"),
             scaling=scaling,
-            nugget=self._nugget,
+            nugget=nugget,
             device=self.device,
             random_state=self.random_state,
         )
@@ -346,7 +349,8 @@ class PretrainedEnsemble(EnsembleRegressor):
             fixed = ~varies(values)
             if fixed.any() and self.prior is not None and not isinstance(self.prior, Pretrained):
                 # A constant output has no scale, so take the scale of realisations of the prior.
-                drawn = draw_realisations(self.prior, X, REALISATIONS, 0)
+                points = getattr(self.prior, "points", X)  # as for the pre-training
+                drawn = draw_realisations(self.prior, points, REALISATIONS, 0)
                 drawn = drawn.reshape(-1, drawn.shape[2])
                 values = np.vstack([values, np.where(fixed, drawn, values[0])])
             ranges["outputs"] = _range(values)
@@ -375,26 +379,30 @@ class PretrainedEnsemble(EnsembleRegressor):
         The argument `prior` replaces a hyperparameter `prior` of None. It must be estimated from
         the same data.
         """
-        made_with = self.pretrained_with_
+        made_with = self.pretrained_with_ or {}
         pretrained = self.pretrained_
         X = data.X
         y = data.y
+        check_order("X", self.feature_names_, "pretrain", made_with.get("names"))
         of_prior: tuple[Any, ...] = (X, y, data.noise)
         if data.data_noise is not None:
             of_prior += (data.data_noise,)
         if pretrained and made_with and not self._stale(pretrained, made_with, X, y, of_prior):
             return pretrained
-        points = None if made_with is None else made_with["X"]
+        points = made_with.get("X")
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
         if self.prior is not None:
             prior = self.prior
         elif prior is None:
             prior = estimated_model(*of_prior, constant_deviation=WIDE).prior
-        self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
+        shape = {"n_features": X.shape[1], "n_outputs": y.shape[1]}
+        # The prior of a fixed output need not vary.
+        nugget = None if data.fixed.any() else self._nugget
+        self._pretrain(prior, points, scaling, **shape, nugget=nugget)
         estimated_from = of_prior if self.prior is None else None
-        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": estimated_from}
-        self.pretrained_with_ |= self._shaping()
+        changed = {"X": points, "ranges": ranges, "data": estimated_from}
+        self.pretrained_with_ = made_with | changed | self._shaping()
         assert self.pretrained_ is not None
         return self.pretrained_
 
@@ -444,8 +452,9 @@ class PretrainedEnsemble(EnsembleRegressor):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
         made_with = self.pretrained_with_
         keys = {"X", "ranges", "data", *SHAPING}
-        if not isinstance(made_with, dict) or made_with.keys() != keys:
+        if not isinstance(made_with, dict) or made_with.keys() - {"names"} != keys:
             raise ValueError("pretrained_with_ does not name the parameters of the pre-training")
+        check_kind("names", made_with.get("names"), tuple, type(None))
 
 
 def _range(values: Array) -> Array:

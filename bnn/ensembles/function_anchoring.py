@@ -230,7 +230,8 @@ def _anchor_to_process(
     g = scaler.transform(prior.at(points, pretrained.numbers, centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
-    nuggets = _nuggets(scaler.transform_covariance(task.covariance), anchoring.nugget, C)
+    fixed = np.isnan(task.y).all(axis=0)
+    nuggets = _nuggets(scaler.transform_covariance(task.covariance), anchoring.nugget, C, fixed)
     prior_metric = Metric(C, nuggets)
     targets, S = _posterior_realisations(g, C, task, scaler, centred, seeds)
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
@@ -295,15 +296,16 @@ def _conditioned(
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
-def _nuggets(noise: Array, nugget: float | None, C: Array) -> Array:
+def _nuggets(noise: Array, nugget: float | None, C: Array, fixed: NDArray[np.bool_]) -> Array:
     """Return δ of each output, (n_out,), `nugget` or from noise (..., n_out, n_out); check it."""
     # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
     nuggets = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
     if nugget is not None:
         nuggets = np.full_like(nuggets, nugget)
-    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
-    check_nugget(nuggets, variances.mean(axis=1))
+    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1).mean(axis=1)
+    # The prior of a fixed output need not vary, because members are clipped to its value.
+    check_nugget(nuggets, np.where(fixed, 1.0, variances))
     return np.asarray(nuggets)
 
 

@@ -368,6 +368,10 @@ def checked_data(
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
         check_count("n_members", n_members, 1, MOST_NETWORKS)
+        most = len(pretrained.epochs)  # diverged networks count, as for an estimator
+        if n_members > most:
+            needed = f"must be <= pretraining.n_networks = {most}"
+            raise ValueError(f"n_members = {n_members}: {needed}")
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     return X, y

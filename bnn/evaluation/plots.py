@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array, as_columns, as_finite, as_points
+from bnn._validation import Array, as_array, as_columns, as_finite, as_points
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
 from bnn.evaluation.prior_check import PriorCheck
 from bnn.evaluation.sensitivity import Sensitivity
@@ -32,11 +32,22 @@ def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
     axes.plot(x, mean, color="C0", label="mean")
 
 
-def _numbers(name: str, values: ArrayLike, call: str) -> Array:
-    """Return values as finite float64; for a model, ValueError with the call that plots it."""
+def _numbers(name: str, values: ArrayLike, call: str, *, gaps: bool = False) -> Array:
+    """Return finite values as float64, or NaN in gaps; for a model, ValueError with the call."""
     if hasattr(values, "predict"):
         raise ValueError(f"{name} is a {type(values).__name__}: must be numbers, as in {call}")
-    return as_finite(name, values)
+    array = as_array(name, values)
+    as_finite(name, np.where(np.isnan(array) & gaps, 0.0, array))
+    return array
+
+
+def _labels(argument: str, names: Sequence[str] | None, n: int, what: str) -> list[str]:
+    """Return the names; None stands for numbers of inputs or outputs. Check that there are n."""
+    if names is None:
+        return [f"{what} {i}" for i in range(n)]
+    if len(names) != n:
+        raise ValueError(f"{argument} has {len(names)} entries: must be {n}, one for each")
+    return list(names)
 
 
 def plot_1d(
@@ -112,7 +123,7 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
         shows two inputs; if the number of inputs is odd, the last one is shown with the first.
 
     Raises:
-        ValueError: If the rounds do not have the same inputs.
+        ValueError: If the rounds do not have the same inputs, or there is not one name per input.
 
     Examples:
         >>> import bnn
@@ -126,8 +137,9 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
     n_in = numbers[0]
     if any(number != n_in for number in numbers):
         raise ValueError(f"rounds have {numbers} inputs: must be equal")
-    names = input_names or list(getattr(rounds[0], "columns", ()))
-    names = names or [f"input {i}" for i in range(n_in)]
+    if input_names is None:
+        input_names = getattr(rounds[0], "columns", None)
+    names = _labels("input_names", input_names, n_in, "input")
     pairs = [(i, (i + 1) % n_in) for i in range(0, n_in, 2)]
     size = 1.7 * len(points) + 0.6, 1.7 * len(pairs) + 0.5
     figure, panels = _panels(len(pairs), len(points), figsize=size, sharex="row", sharey="row")
@@ -205,10 +217,9 @@ def plot_slices(
         if data is not None:
             shown = np.exp(-0.5 * (away.sum(axis=1) - away[:, i]))
             axes.scatter(points[:, i], data[:, j], s=9, color="C3", lw=0, alpha=shown)
-    _check_names("input_names", input_names, n_in)
-    _check_names("output_names", output_names, n_out)
-    inputs = input_names or columns or [f"input {i}" for i in range(n_in)]
-    outputs = output_names or [f"output {j}" for j in range(n_out)]
+    named = columns or None if input_names is None else input_names
+    inputs = _labels("input_names", named, n_in, "input")
+    outputs = _labels("output_names", output_names, n_out, "output")
     for axes, name in zip(panels[-1], inputs, strict=True):
         axes.set_xlabel(name)
     for axes, name in zip(panels[:, 0], outputs, strict=True):
@@ -224,16 +235,11 @@ def _on_slices(centre: Array, lines: Array) -> Array:
     return points.reshape(-1, n_in)
 
 
-def _check_names(argument: str, names: Sequence[str] | None, n: int) -> None:
-    if names is not None and len(names) != n:
-        raise ValueError(f"{argument} has {len(names)} entries: must be {n}, one for each")
-
-
 def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None = None) -> Figure:
     """Draw predicted mean ± 2 standard deviations against the true values, one panel per output.
 
     Args:
-        y: True values, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out), NaN for missing values.
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         names: Names of the outputs, with units.
@@ -253,20 +259,20 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     """
     call = "plot_parity(y, *model.predict(X, return_std=True))"
     named = {"y": y, "mean": mean, "std": std}
-    arrays = [_numbers(name, values, call) for name, values in named.items()]
+    arrays = [_numbers(name, values, call, gaps=name == "y") for name, values in named.items()]
     if len({array.shape for array in arrays}) > 1:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"y, mean and std have shapes {shapes}: must be equal")
     y, mean, std = (as_columns("y", array, len(array)) for array in arrays)
     n = y.shape[1]
-    _check_names("names", names, n)
+    titles = _labels("names", names, n, "output")
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")
         both = np.concatenate([y[:, j], mean[:, j]])
-        ends = [both.min(), both.max()]
+        ends = [np.nanmin(both), np.nanmax(both)]
         axes.plot(ends, ends, "k--", lw=1)
-        axes.set(title=names[j] if names else f"output {j}", xlabel="true")
+        axes.set(title=titles[j], xlabel="true")
     panels[0, 0].set_ylabel("predicted, ± 2 std")
     return figure
 
@@ -322,6 +328,9 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
     Returns:
         The figure.
 
+    Raises:
+        ValueError: If there is not one name per output.
+
     Examples:
         >>> import bnn
         >>> import numpy as np
@@ -333,6 +342,7 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
         1
     """
     n = check.y.shape[1]
+    labels = _labels("names", names, n, "output")
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         order = np.argsort(check.quantiles[1, :, j])
@@ -342,7 +352,7 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
         axes.plot(numbers, median, color="C0", label="prior, median")
         axes.plot(numbers, data, "o", color="C3", ms=3, label="data")
         axes.set_title(f"distance {check.distance[j]:.2g}, p = {check.p_value[j]:.2g}", fontsize=9)
-        axes.set(xlabel="data, sorted by median", ylabel=names[j] if names else f"output {j}")
+        axes.set(xlabel="data, sorted by median", ylabel=labels[j])
     panels[0, 0].legend(frameon=False, fontsize="small")
     return figure
 
@@ -364,6 +374,9 @@ def plot_sensitivity(
         its upper bound. The right panels show the share of the variance that each input explains
         alone (full bars) and with its interactions (open bars).
 
+    Raises:
+        ValueError: If the numbers of names do not match.
+
     Examples:
         >>> import bnn
         >>> import numpy as np
@@ -374,8 +387,9 @@ def plot_sensitivity(
         2
     """
     n_out, n_in = result.first.shape
-    inputs = input_names or result.inputs or [f"input {i}" for i in range(n_in)]
-    outputs = output_names or [f"output {j}" for j in range(n_out)]
+    named = result.inputs or None if input_names is None else input_names
+    inputs = _labels("input_names", named, n_in, "input")
+    outputs = _labels("output_names", output_names, n_out, "output")
     figure, panels = _panels(n_out, 2, figsize=(7.5, 2.0 * n_out + 0.6), sharex="col")
     places = np.arange(n_in)
     for j, (left, right) in enumerate(panels):

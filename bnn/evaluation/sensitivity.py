@@ -194,7 +194,7 @@ def _checked_box(model: Any, bounds: ArrayLike) -> BoundsScaler:
 def _base_points(box: BoundsScaler, n: int, random_state: RandomState) -> tuple[Array, Array]:
     """Return two samples A and B of the box, (n, n_in) each, from one Sobol sequence."""
     n_in = len(box.low)
-    unit = qmc.Sobol(2 * n_in, seed=generator(random_state)).random_base2(n.bit_length() - 1)
+    unit = qmc.Sobol(2 * n_in, seed=generator(random_state)).random_base2(int(n).bit_length() - 1)
     A = np.asarray(box.inverse_transform(2.0 * unit[:, :n_in] - 1.0))
     B = np.asarray(box.inverse_transform(2.0 * unit[:, n_in:] - 1.0))
     return A, B

@@ -94,6 +94,11 @@ class ProcessModel(ModelMean):
         slopes = self._cached(key, lambda: between_gradients(self.posterior, A, B))
         return np.asarray(slopes[output])
 
+    def forget(self) -> None:
+        """Empty the caches."""
+        self._latest = []
+        self._latest_values = []
+
     def _cached(self, key: tuple[bytes, ...], compute: Callable[[], Array]) -> Array:
         """Return the cached values of a key; if there are none, compute and cache them."""
         for cached_key, values in self._latest:

@@ -30,6 +30,7 @@ from bnn.gp.evidence.model import NOISE_KINDS, estimated_model, noise_beside_pri
 from bnn.gp.evidence.prescribed import MeanForm
 from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.gradients import moment_gradients
+from bnn.gp.means import RandomMean
 from bnn.gp.mixture import (
     MixturePosterior,
     Posterior,
@@ -50,7 +51,7 @@ from bnn.noise.models import (
     warn_of_excess,
 )
 from bnn.noise.student import given_factors, nodes, scaled
-from bnn.regressor import PredictiveRegressor, check_output_order
+from bnn.regressor import PredictiveRegressor, check_order, names_of
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from safe_files.help_page import see
@@ -255,10 +256,15 @@ class GPRegressor(PredictiveRegressor):
         prior = self.prior_ if keep_prior else self.prior
         if isinstance(prior, NotStored):
             raise ValueError(f"prior: a {prior.kind} is not saved with a model: set prior again")
-        if prior is not None and not isinstance(prior, Prior):
+        if prior is None:
+            return None
+        if not isinstance(prior, Prior):
             needed = "must be a GaussianProcessPrior or a mixture"
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
-        if prior is not None and n_outputs != prior.n_outputs:
+        if any(isinstance(p.mean, RandomMean) for p in getattr(prior, "components", [prior])):
+            only = "which only ensembles accept: use FunctionAnchoredEnsemble"
+            raise ValueError(f"prior: its mean is random, {only}")
+        if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         return prior
 
@@ -271,7 +277,7 @@ class GPRegressor(PredictiveRegressor):
         if names and self.feature_names_ and names != self.feature_names_:
             needed = f"must be {self.feature_names_}, the columns of X"
             raise ValueError(f"mean was fitted to columns {names}: {needed}")
-        check_output_order("mean", getattr(mean, "output_names_", None), self.output_names_)
+        check_order("y", self.output_names_, "mean", getattr(mean, "output_names_", None))
         return mean
 
     def _factors_of_last_fit(self, X: Array, y: Array) -> Array:
@@ -421,6 +427,7 @@ class GPRegressor(PredictiveRegressor):
                 only known at the training data.
         """
         points = self.checked_inputs(X)
+        check_order("y", names_of(y), "the fit", self.output_names_)
         values = as_columns("y", y, len(points))
         missing = np.isnan(values)
         if missing.all():

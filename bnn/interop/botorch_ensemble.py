@@ -14,6 +14,7 @@ from bnn.ensembles.members import Members
 from bnn.gp.conditioning import EIGENVALUE_ERROR
 from bnn.interop.selected_outputs import SelectedOutputs
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
+from bnn.noise.models import noise_of_new
 
 
 class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unused-ignore]
@@ -57,6 +58,7 @@ class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unu
         mean = values.mean(dim=-3)
         away = (values - mean.unsqueeze(-3)).flatten(-2) / (K - 1) ** 0.5
         if noise is None:
+            noise_of_new(self.noise, X.detach().reshape(-1, X.shape[-1]).numpy())
             at = noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs]
         else:
             at = torch.diag_embed(noise.expand(*X.shape[:-1], q))
@@ -64,6 +66,37 @@ class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unu
         size = K + away.shape[-1]
         errors = EIGENVALUE_ERROR * size * away.square().sum(dim=-2)
         return mean, away, noise_of_points(at) + torch.diag_embed(errors)
+
+    # The order of the arguments is that of Model, which EnsembleModel changes.
+    def posterior(  # type: ignore[override, unused-ignore]
+        self,
+        X: Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: Any = None,
+    ) -> Any:
+        """Return the joint posterior at X (..., n, n_in): of f, or of results with noise.
+
+        Args:
+            X: Inputs, (..., n, n_in).
+            output_indices: Outputs to return; None returns all.
+            observation_noise: Whether to add the fitted noise, or variances (..., n, q) to add.
+            posterior_transform: Transform of the posterior, or None.
+
+        Returns:
+            An EnsemblePosterior of f; with noise a GPyTorchPosterior with the mean and covariance
+            of the results. If there is a transform, its result.
+        """
+        if observation_noise is False:
+            return super().posterior(X, output_indices, posterior_transform)
+        if output_indices is not None:
+            return self.subset_output(output_indices).posterior(
+                X, None, observation_noise, posterior_transform
+            )
+        variances = observation_noise if isinstance(observation_noise, Tensor) else None
+        mean, A, R = self._results(X, variances)
+        result = GPyTorchPosterior(MultitaskMultivariateNormal(mean, A.mT @ A + R))
+        return result if posterior_transform is None else posterior_transform(result)
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
@@ -103,8 +136,6 @@ class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unu
         self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **_: Any
     ) -> Self:
         """Return the model conditioned on results that a sampler draws at X (..., n, n_in)."""
-        mean, A, R = self._results(X, observation_noise)
-        drawn = MultitaskMultivariateNormal(mean, A.mT @ A + R)
-        return self.condition_on_observations(
-            X, sampler(GPyTorchPosterior(drawn)), observation_noise
-        )
+        noise = True if observation_noise is None else observation_noise
+        drawn = sampler(self.posterior(X, observation_noise=noise))
+        return self.condition_on_observations(X, drawn, observation_noise)

@@ -22,9 +22,11 @@ from bnn._validation import (
     check_function,
     check_option,
     check_positive,
+    check_ranges,
     own_copy,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
+from bnn.scaling import BoundsScaler
 from safe_files.progress import counted
 
 __all__ = ["SamplerPrior", "TablePrior"]  # what bnn exports
@@ -141,7 +143,8 @@ class TablePrior(FunctionPrior):
         interpolation: "linear", "nearest", or None, which allows only the tabulated points. Use
             "linear" for a FunctionAnchoredEnsemble if its data lie between the points: networks
             cannot follow the steps of "nearest" well, and intervals become too narrow. Outside the
-            range of the points, "linear" takes the value at the nearest point.
+            range of the points, "linear" takes the value at the nearest point. Distances are
+            relative to the range of each input.
 
     Raises:
         ValueError: If shapes do not match, there is only one realisation, a value is not finite, or
@@ -161,6 +164,7 @@ class TablePrior(FunctionPrior):
         self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
     ) -> None:
         self.points = as_points("points", points)
+        check_ranges(points=self.points)
         table = as_finite("values", values)
         self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
@@ -190,7 +194,8 @@ class TablePrior(FunctionPrior):
     def _at(self, X: Array, values: Array) -> Array:
         if X.shape[1] != self.points.shape[1]:
             raise ValueError(f"X has {X.shape[1]} inputs: must be {self.points.shape[1]}")
-        away, nearest = KDTree(self.points).query(X)
+        distances, nearest = KDTree(self.points).query(X)
+        away = distances > 0.0
         if not away.any():
             return values[:, nearest]
         if self.interpolation is None:
@@ -203,10 +208,15 @@ class TablePrior(FunctionPrior):
             order = np.argsort(self.points[:, 0])
             places = self.points[order, 0]
             return np.apply_along_axis(lambda v: np.interp(X[:, 0], places, v[order]), 1, values)
+        # Distances in the ranges of the points do not depend on the units of the inputs.
+        scaler = BoundsScaler.fit(self.points)
+        scaled = scaler.transform(self.points)
+        at = scaler.transform(X)
+        nearest[away] = KDTree(scaled).query(at[away])[1]
         if self.interpolation == "nearest":
             return values[:, nearest]
         by_point = np.moveaxis(values, 1, 0)
-        linear = LinearNDInterpolator(self.points, by_point)(X)
+        linear = LinearNDInterpolator(scaled, by_point)(at)
         outside = ~np.isfinite(linear).reshape(len(X), -1).all(axis=1)
         linear[outside] = by_point[nearest[outside]]
         return np.moveaxis(linear, 0, 1)

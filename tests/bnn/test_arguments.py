@@ -190,12 +190,19 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: fit(device="cuda:99"), "device = 'cuda:99'"),
         (lambda: fit(y=TWO, noise=SKEW), "eigenvalue -1, must be positive"),
         (lambda: fit(noise=1e-30), "noise: .* too small for single"),
+        (
+            lambda: exact(bnn.MixturePrior([GaussianProcessPrior(RANDOM)] * 2, [0.5, 0.5])),
+            "is random",
+        ),
         (lambda: fit(prior=[DEEP] * 9), "prior = 9 Sequentials"),
         (lambda: fit(prior=PAIR), "3 inputs and 1 outputs, the prior has 3 and 2"),
         (lambda: fit(prior=bnn.SamplerPrior(lambda X, _: np.nan * X)), "finite in realisation 0"),
         (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range .* but float32 resolves"),
         (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
-        (lambda: exact(GaussianProcessPrior(RANDOM)), "must be a generator"),
+        (
+            lambda: exact(GaussianProcessPrior(RANDOM)),
+            "mean is random, .* FunctionAnchoredEnsemble",
+        ),
         # What would take more memory than there is
         (lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1), "at most 10000 rows"),
         (

@@ -122,26 +122,55 @@ def test_an_interrupted_fit_changes_nothing(fitted, keep_prior, tmp_path):
     assert not np.allclose(fitted.predict(NEW), expected[0])
 
 
-LOW = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, pd.DataFrame(TWO, columns=["E", "G"]))
+TABLE = pd.DataFrame(TWO, columns=["E", "G"])
+LOW = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, TABLE)
+GAPS = np.where(np.eye(8, 2), np.nan, 1.0)
+# Calls that read y, of a model that was fitted to TABLE
+READING_Y = {
+    "new rows": (LOW, lambda model, y: model.fit(X, y, keep_prior=True)),
+    "new curves": (MODELS["components"], lambda model, y: model.fit(X, y, keep_prior=True)),
+    "low fidelity": (bnn.GPRegressor(mean=LOW, noise=0.1), lambda model, y: model.fit(X, y)),
+    "score": (LOW, lambda model, y: model.score(X, y)),
+    "score with gaps": (LOW, lambda model, y: model.score(X, y * GAPS)),
+    "score of networks": (MODELS["vanilla"], lambda model, y: model.score(X, y)),
+    "density": (LOW, lambda model, y: model.elppd(X, y)),
+}
 
 
-@pytest.mark.parametrize(
-    ("model", "options"),
-    [
-        (LOW, {"keep_prior": True}),
-        (MODELS["components"], {"keep_prior": True}),
-        (bnn.GPRegressor(mean=LOW, noise=0.1), {}),
-    ],
-    ids=["new rows", "new curves", "low fidelity"],
-)
-def test_outputs_in_another_order_are_rejected(model, options):
+@pytest.mark.parametrize("name", READING_Y)
+def test_outputs_in_another_order_are_rejected(name):
     """By the names of the columns. An array, or other names, are taken as they come."""
-    y = pd.DataFrame(TWO, columns=["E", "G"])
-    model = clone(model).fit(X, y)
+    model, call = READING_Y[name]
+    model = clone(model).fit(X, TABLE)
     with pytest.raises(ValueError, match=r"y has columns \('G', 'E'\): must have the order of"):
-        model.fit(X, y[["G", "E"]], **options)
-    model.fit(X, y.add_suffix(" [GPa]"), **options)
-    model.fit(X, TWO[:, ::-1], **options)
+        call(model, TABLE[["G", "E"]])
+    call(model, TABLE.add_suffix(" [GPa]"))
+    call(model, TWO[:, ::-1])
+
+
+@pytest.mark.parametrize("keep_prior", [False, True])
+def test_known_noise_has_the_order_of_the_outputs(keep_prior):
+    noise_std = pd.DataFrame(0.1 + TWO**2, columns=["E", "G"])
+    model = clone(LOW).fit(X, TABLE, noise_std=noise_std)
+    y = TWO if keep_prior else TABLE  # an array has the order of the last fit
+    with pytest.raises(
+        ValueError, match=r"noise_std has columns \('G', 'E'\): must have the order"
+    ):
+        model.fit(X, y, keep_prior, noise_std=noise_std[["G", "E"]])
+    model.fit(X, y, keep_prior, noise_std=noise_std)
+
+
+@pytest.mark.parametrize("name", ["anchored", "function space"])
+def test_inputs_have_the_order_of_the_pretraining(name, tmp_path):
+    model = clone(MODELS[name]).pretrain(X)
+    with pytest.raises(ValueError, match=r"X has columns \('b', 'a'\): must have the order of pre"):
+        model.fit(SWAPPED, TWO)
+    model.fit(X, TWO).save(tmp_path / "model.npz")
+    again = bnn.load(tmp_path / "model.npz").set_params(random_state=1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="must have the order of pretrain"):
+            again.fit(SWAPPED, TWO)
+        again.fit(X.to_numpy(), TWO)
 
 
 def test_an_interrupted_pretraining_keeps_the_members():

@@ -42,6 +42,7 @@ from bnn.gp.evidence.unscaled import (
 )
 from bnn.gp.hyperparameters import AROUND, components_for, most_components, threads_for
 from bnn.gp.kernels import RBF
+from bnn.gp.low_fidelity import ProcessModel
 from bnn.gp.means import ModelMean
 from bnn.gp.mixture import MixturePrior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior
@@ -355,6 +356,10 @@ def _fit_all(
         size = max(len(search.draws) for search in searches)
         for search in searches:
             search.extend_to(size)
+    model = searches[0].data.mean
+    if isinstance(model, ProcessModel):
+        # One thread of BLAS rounds differently, and a loaded model does not have these values.
+        model.forget()
 
 
 def _average_tails(searches: Sequence[OutputSearch]) -> None:

@@ -459,9 +459,12 @@ def test_a_simulator_that_changes_its_inputs_a_little_leaves_the_first_round(fil
         ({"candidates": [[1.0, 2.0]] * 2}, r"candidates\[1\] = .*equals candidates\[0\]"),
         ({"candidates": [[1.0]]}, r"candidates has shape \(1, 1\)"),
         ({"candidates": SUBSET, "n_initial": [[2.0, 2.5]]}, "must be one of the candidates"),
+        ({"select_options": {"min_gains": 0.1}}, "select_options = 'min_gains': must be"),
+        ({"select_options": {"n": 3}}, "select_options = 'n': must be"),
+        ({"n_candidates": 4}, "n_candidates = 4: must be >= batch_size = 5"),
     ],
 )
-def test_wrong_steps_and_candidates_are_named(file, options, message):
+def test_wrong_choices_of_runs_are_named_before_the_first_run(file, options, message):
     with pytest.raises(ValueError, match=message):
         bnn.Campaign(file, PLIES, **options)
     assert not file.exists()

@@ -91,6 +91,14 @@ def test_each_network_may_have_points_of_its_own():
         bnn.train_function_anchored(networks, *data, noise=0.1)
 
 
+@pytest.mark.parametrize("train", [bnn.train_anchored, bnn.train_function_anchored])
+def test_more_members_than_networks_are_refused(train):
+    networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_
+    n = len(networks.weights)
+    with pytest.raises(ValueError, match=f"n_members = {n + 1}: must be <= .* = {n}$"):
+        train(networks, X, Y, noise=0.1, n_members=n + 1)
+
+
 def test_a_density_anchors_and_starts_of_ones_own():
     """Given to `train_anchored` they act as those that it takes itself."""
     networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_

@@ -92,7 +92,39 @@ def test_plot_sensitivity_shows_effects_and_both_indices():
     np.testing.assert_allclose(heights, [0.75, 0.7, 0.15, 0.1])
 
 
+def test_plot_parity_leaves_out_missing_values():
+    y = np.array([[1.0, np.nan], [3.0, 2.0]])
+    first, second = plots.plot_parity(y, *np.ones((2, 2, 2))).axes
+    assert first.lines[-1].get_xdata().tolist() == [1.0, 3.0]
+    assert second.lines[-1].get_xdata().tolist() == [1.0, 2.0]
+
+
 LINE = np.linspace(0.0, 1.0, 9)
+CHECK = PriorCheck(np.ones(2), np.ones(2), np.ones((3, 5, 2)), np.ones((5, 2)))
+INDICES = bnn.Sensitivity(np.eye(2), np.eye(2), np.zeros((2, 3)), np.zeros((2, 2, 3)))
+# Plots of two inputs or outputs that show names
+NAMED = {
+    "parity": lambda names: plots.plot_parity(X, X, X, names),
+    "slices, inputs": lambda names: plots.plot_slices(Plane(), X, input_names=names),
+    "slices, outputs": lambda names: plots.plot_slices(Plane(), X, output_names=names),
+    "rounds": lambda names: plots.plot_rounds([X, X + 1.0], names),
+    "prior check": lambda names: plots.plot_prior_check(CHECK, names),
+    "sensitivity, inputs": lambda names: plots.plot_sensitivity(INDICES, names),
+    "sensitivity, outputs": lambda names: plots.plot_sensitivity(INDICES, output_names=names),
+}
+
+
+@pytest.mark.parametrize("plot", NAMED)
+def test_names_may_be_any_sequence_of_one_each(plot):
+    names = ["vf", "E_f"]
+    for labels in (names, tuple(names), np.array(names), pd.DataFrame(X, columns=names).columns):
+        figure = NAMED[plot](labels)
+        texts = [axes.get_xlabel() + axes.get_ylabel() + axes.get_title() for axes in figure.axes]
+        texts += [text.get_text() for axes in figure.axes for text in axes.get_xticklabels()]
+        assert all(any(name in text for text in texts) for name in names)
+    for wrong in (names[:1], np.array(["a", "b", "c"])):
+        with pytest.raises(ValueError, match=rf"names has {len(wrong)} entries: must be 2"):
+            NAMED[plot](wrong)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_the_indices_of_ishigamis_function():
     second = A**2 / 8.0
     both = B**2 * np.pi**8 * (1.0 / 18.0 - 1.0 / 50.0)
     variance = alone + second + both
-    indices = bnn.sensitivity(Ishigami(), BOX, n=4096)
+    indices = bnn.sensitivity(Ishigami(), BOX, n=np.int64(4096))
     expected = np.array([alone, second, 0.0]) / variance
     np.testing.assert_allclose(indices.first[0], expected, atol=0.01)
     expected = np.array([alone + both, second, both]) / variance

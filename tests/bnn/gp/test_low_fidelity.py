@@ -1,6 +1,7 @@
 """A fitted Gaussian process as the mean of another one, with its own uncertainty."""
 
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 
 import bnn
+from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.low_fidelity import MultipleMean, MultipleProcess, ProcessModel
 from tests.bnn.gp.test_gradients import agree
 
@@ -106,6 +108,30 @@ def test_files_hold_the_model_of_the_mean_once(model, tmp_path):
     np.testing.assert_array_equal(loaded.predict(NEW, return_std=True), expected)
     assert len({id(component.mean.model) for component in loaded.prior_.components}) == 1
     np.testing.assert_array_equal(loaded.fit(X, fine(X)).predict(NEW), model.predict(NEW))
+
+
+@contextmanager
+def rounding(_):
+    """Covariances of a process differ a little, as if BLAS had another number of threads."""
+    between = ProcessPosterior.between
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProcessPosterior, "between", lambda *points: between(*points) + 1e-12)
+        yield
+
+
+@pytest.mark.parametrize(("noise", "n_outputs"), [(0.0, 1), (0.01, 1), (0.01, 2)])
+def test_a_loaded_model_of_nested_runs_predicts_bitwise_equal(
+    noise, n_outputs, tmp_path, monkeypatch
+):
+    """A search has one thread of BLAS, unlike the fit around it and the file that is loaded."""
+    monkeypatch.setattr("bnn.gp.evidence.model.threads_for", rounding)
+    monkeypatch.setattr("bnn.gp.regressor.RESTARTS", 0)
+    below = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, [KERNEL] * n_outputs), noise=noise)
+    below.fit(CHEAP, coarse(CHEAP)[:, :n_outputs])
+    model = bnn.GPRegressor(mean=below, noise=noise)
+    model.fit(CHEAP[:6], fine(CHEAP[:6])[:, :n_outputs]).save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz").predict(NEW, return_std=True)
+    np.testing.assert_array_equal(loaded, model.predict(NEW, return_std=True))
 
 
 @pytest.mark.usefixtures("one_family")

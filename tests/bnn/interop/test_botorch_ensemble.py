@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+import bnn
 from bnn.interop import botorch_model
 from bnn.networks.activations import ACTIVATIONS
-from tests.bnn.two_inputs import VARYING, X, Y, ensemble
+from tests.bnn.small import small
+from tests.bnn.two_inputs import PRIORS, VARYING, X, Y, ensemble
 
 MISSING = "needs the extra botorch"
 WANTED = np.random.default_rng(0).uniform([-1.0, 200.0], [1.0, 400.0], (9, 2))
@@ -28,6 +30,40 @@ def test_the_posterior_has_the_moments_of_the_ensemble(varying):
     np.testing.assert_allclose(posterior.variance.sqrt(), std, rtol=1e-10)
     second = botorch_model(varying).subset_output([1]).posterior(torch.as_tensor(WANTED))
     np.testing.assert_allclose(second.mean[:, 0], mean[:, 1], rtol=1e-10)
+
+
+def test_the_posterior_of_results_adds_the_noise(varying):
+    pytest.importorskip("botorch", reason=MISSING)
+    model = botorch_model(varying)
+    points = torch.as_tensor(WANTED)
+    mean, std = varying.predict(WANTED, return_std=True, include_noise=True)
+    noisy = model.posterior(points, observation_noise=True)
+    np.testing.assert_allclose(noisy.mean, mean, rtol=1e-10)
+    np.testing.assert_allclose(noisy.variance.sqrt(), std, rtol=1e-6)
+    second = model.posterior(points, [1], observation_noise=torch.full((9, 1), 1e8))
+    np.testing.assert_allclose(second.variance.sqrt(), 1e4, rtol=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["process", "networks"])
+def test_noise_that_is_only_known_for_the_data_is_not_zero_for_new_results(kind):
+    pytest.importorskip("botorch", reason=MISSING)
+    from botorch.sampling.normal import SobolQMCNormalSampler
+
+    process = bnn.GPRegressor(PRIORS["alike"])
+    networks = small(bnn.VanillaEnsemble, noise=None, n_members=200)
+    fitted = {"process": process, "networks": networks}[kind]
+    model = botorch_model(fitted.fit(X, Y, noise_std=np.full(Y.shape, [0.1, 5.0])))
+    points, results = torch.as_tensor(WANTED[:2]), torch.as_tensor(Y[:2])
+    sampler = SobolQMCNormalSampler(torch.Size([4]), seed=0)
+    variances = torch.full((2, 2), 0.01, dtype=torch.float64)
+    for call in (
+        lambda noise: model.fantasize(points, sampler, noise),
+        lambda noise: model.condition_on_observations(points, results, noise),
+        lambda noise: model.posterior(points, observation_noise=True if noise is None else noise),
+    ):
+        with pytest.raises(ValueError, match="noise_std, which is not known for new data"):
+            call(None)
+        call(variances)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

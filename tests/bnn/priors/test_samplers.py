@@ -59,6 +59,26 @@ def test_a_table_without_interpolation_has_values_at_its_points_in_any_order():
     np.testing.assert_array_equal(drawn, np.outer(drawn[:, -1] / X1[7], X1[[4, 2, 2, 7]]))
 
 
+@pytest.mark.parametrize("interpolation", ["nearest", "linear"])
+@pytest.mark.parametrize("units", [(1.0, 1e-3), (1e-3, 1e9), (1e9, 1.0)])
+def test_a_table_does_not_depend_on_the_units_of_its_inputs(interpolation, units):
+    """Nor on an input that does not vary in a table of nearest points."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform((0.1, 300.0), (0.4, 310.0), (12, 2))
+    values = rng.normal(size=(3, 12))
+    new = rng.uniform((0.0, 295.0), (0.5, 315.0), (30, 2))  # a part of them outside
+
+    def at(points, new):
+        return TablePrior(points, values, interpolation).sample(new, 3, 0)
+
+    expected = at(points, new)
+    np.testing.assert_allclose(at(points * units, new * units), expected, rtol=1e-6)
+    np.testing.assert_array_equal(at(points * units, points * units), at(points, points))
+    if interpolation == "nearest":
+        fixed = [np.insert(array * units, 1, 7e5, axis=1) for array in (points, new)]
+        np.testing.assert_array_equal(at(*fixed), expected)
+
+
 def test_a_truncated_normal_hypercube_fills_every_stratum():
     """Each of n equiprobable strata of the truncated normal holds one point, in every input."""
     points = truncated_normal_hypercube(200, 3, 0)

@@ -77,6 +77,37 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, 
             fitted.fit(X, single + np.linspace(1.0, 2.0, 25)[:, None] * (value or 1.0), True)
 
 
+NEARBY = np.linspace(-1.0, 1.0, 6)[:, None]
+SLOPES = np.arange(1.0, 4.0)[:, None, None] * NEARBY
+PRIORS = {  # of an output that varies and one that does not
+    "estimated": lambda y: bnn.GPRegressor(noise="constant").fit(X, y).prior_,
+    "table": lambda _: bnn.TablePrior(NEARBY, np.insert(SLOPES, 1, 5.0, axis=2), "linear"),
+    "table, points only": lambda _: bnn.TablePrior(NEARBY, np.insert(SLOPES, 1, 5.0, axis=2)),
+}
+
+
+@pytest.mark.usefixtures("one_family")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("prior", "model"),
+    [
+        ("estimated", small(bnn.AnchoredEnsemble)),
+        ("estimated", small(bnn.FunctionAnchoredEnsemble)),
+        ("estimated", small(bnn.FunctionAnchoredEnsemble, anchoring__nugget=0.02)),
+        ("table", small(bnn.FunctionAnchoredEnsemble)),
+        ("table, points only", small(bnn.AnchoredEnsemble)),
+    ],
+)
+def test_ensembles_predict_a_constant_under_a_prior(prior, model):
+    """The prior need not vary in an output that the data show to be constant."""
+    y = np.column_stack([Y, np.full(25, 5.0)])
+    fitted = clone(model).set_params(prior=PRIORS[prior](y)).fit(X, y)
+    mean, std = fitted.predict(X + 0.3, return_std=True)
+    np.testing.assert_array_equal(mean[:, 1], 5.0)
+    assert std[:, 1].max() < 1e-14
+    assert std[:, 0].min() > 1e-3
+
+
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 @pytest.mark.parametrize(
     ("noise", "families"),
