@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import softmax
 from scipy.stats import qmc
@@ -121,11 +122,11 @@ def _without_one(
 ) -> tuple[Ints, Array, float]:
     """Remove the setting without which the others fit best; arguments and result as below."""
     least = np.argsort(shares, kind="stable")[:REMOVED]
-    # Without setting i, least squares leaves m² + w_i² / (G⁻¹)_ii with G = AᵀA, if m² was left.
+    # Without setting i, least squares leaves m² + w_i² / Σ_j (R⁻¹)_ij² with A = QR, if m² was left.
     # That is a lower bound where the other weights may not be negative.
-    rows = _rows(misfits, chosen)
-    inverse = np.linalg.inv(rows.T @ rows)
-    bounds = np.sqrt(left**2 + shares[least] ** 2 / np.diagonal(inverse)[least])
+    R = np.linalg.qr(_rows(misfits, chosen), mode="r")
+    inverse = solve_triangular(R, np.eye(len(R)), check_finite=False)
+    bounds = np.sqrt(left**2 + shares[least] ** 2 / np.sum(inverse[least] ** 2, axis=1))
     fits = {}
     best = np.inf
     for place in np.argsort(bounds, kind="stable"):
