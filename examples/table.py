@@ -13,7 +13,7 @@ parser.add_argument("--outputs", nargs="+", help="columns; by default the last o
 parser.add_argument(
     "--noise", help="constant, heteroscedastic or student_t; by default chosen from the data"
 )
-parser.add_argument("--rows", type=int, help="training rows; all by default")
+parser.add_argument("--rows", type=int, help="first rows of --train to use; by default all")
 parser.add_argument(
     "--out", type=Path, default=Path("table.png"), help="figure; the model goes next to it"
 )

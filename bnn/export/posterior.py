@@ -54,7 +54,8 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
     first = processes[0]
     if not is_diagonal(first.noise):
         raise ValueError(
-            "the noise is correlated between outputs, which the C export does not support"
+            "the noise is correlated between outputs, which the C export does not support: export "
+            "a model of each output"
         )
     coefficients, intercept = first.prior.linear_mean(n_in)
     rows = [

@@ -140,9 +140,17 @@ class Material(Short):
             raise ValueError(f"law = {self.law!r} needs isotropic elasticity")
         complete = {**entry.defaults, **self.parameters}
         if complete.keys() != entry.parameters.keys():
-            wrong = ", ".join(sorted(map(str, complete.keys() ^ entry.parameters.keys())))
+            keys = {
+                "missing": entry.parameters.keys() - complete.keys(),
+                "unknown": complete.keys() - entry.parameters.keys(),
+            }
+            wrong = (
+                f"{kind}: {', '.join(sorted(map(str, keys[kind])))}" for kind in keys if keys[kind]
+            )
             allowed = ", ".join(entry.parameters) or "none"
-            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong:.200}")
+            raise ValueError(
+                f"parameters of law {self.law!r} are {allowed}; {'; '.join(wrong)[:200]}"
+            )
         values = {
             name: _parameter(name, complete[name], kind) for name, kind in entry.parameters.items()
         }

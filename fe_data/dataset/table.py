@@ -361,7 +361,7 @@ def require_samples(table: Table) -> None:
     if unfitted := len(table.unfitted):
         raise ValueError(
             f"no row of the dataset has all outputs: {unfitted} of {table.n_rows} lack {LACKED} "
-            "(status unfitted)"
+            "(status unfitted): take the other columns from its file, for instance by pandas"
         )
     raise ValueError("the dataset has no sample with outputs")
 

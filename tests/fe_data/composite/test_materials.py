@@ -62,7 +62,11 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("nu: 0.3", "nue: 0.3", "matrix.elasticity: nue is unknown; allowed are E_GPa, alpha"),
         ("E_GPa: 100, ", "", "matrix.elasticity: E_GPa is missing"),
         ("law: j2", "law: j3", "matrix: law = 'j3' is unknown: allowed are elastic"),
-        ("yield_stress:", "yields:", "matrix: parameters of law 'j2' are yield_stress; wrong: "),
+        (
+            "yield_stress:",
+            "yields:",
+            "parameters of law 'j2' are yield_stress; missing: yield_stress; unknown: yields",
+        ),
         ("[400, 450, 500]", "[400, 350, 500]", "matrix: yield_stress: stress must not fall"),
         (
             "j2\n    parameters: {",
