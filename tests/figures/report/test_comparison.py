@@ -10,6 +10,7 @@ import pytest
 from figures.claims import Claim, load_published, says_something, tolerance
 from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics, repeats_folder
 from figures.pipeline.profiles import DRAWS, SURROGATE
+from figures.report import comparison
 from figures.report.comparison import (
     DIFFERS,
     NOT_COMPARABLE,
@@ -145,6 +146,21 @@ def test_draws_judge_where_a_run_has_them(metrics):
     assert [metrics_of_run.id for metrics_of_run in entries["Fig. 13"].claims] == ["so"]
     assert "so" not in entries["Fig. 14"].outcomes
     assert set(entries["Fig. 13"].pictures) == {"fig13a_anchored.svg", "fig13b_vanilla.svg"}
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_repeats_of_other_tables_do_not_judge_a_run(monkeypatch, same):
+    """They are left of an earlier run of the same name."""
+    name = "04_materials_surrogate"
+    paths = [repeats_folder("full") / f"{name}.json"]
+    monkeypatch.setattr(comparison, "repeated_metrics", lambda _: paths)
+    metrics = read([REFERENCE / f"{name}.json"])[name]
+    digests = metrics.provenance["inputs_sha256"]
+    if not same:
+        digests = dict.fromkeys(digests, "of other tables")
+    provenance = metrics.provenance | {"inputs_sha256": digests}
+    run = {name: metrics.model_copy(update={"provenance": provenance})}
+    assert (judging(run, REFERENCE.parent / "my") == read(paths)) == same
 
 
 def test_a_notebook_that_trained_once_is_judged_by_its_repeats_on_the_same_tables(tmp_path):
