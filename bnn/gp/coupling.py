@@ -87,6 +87,8 @@ class _CoupledData:
         y: Array,
     ) -> None:
         self.N, self.n_out = y.shape
+        # Log weights by combination: a larger limit mostly adds combinations to those before.
+        self._known: dict[tuple[int, ...], Array] = {}
         present = ~np.isnan(y)
         self.shares = shares
         self.counts = present.sum(axis=0)
@@ -107,6 +109,13 @@ class _CoupledData:
         Args:
             numbers: The components of the outputs before output j, (j - 1,).
         """
+        key = (*numbers.tolist(),)
+        if key not in self._known:
+            self._known[key] = self._log_weights(numbers)
+        return self._known[key]
+
+    def _log_weights(self, numbers: Ints) -> Array:
+        """Compute what `log_weights` returns."""
         j = len(numbers)
         mean, covariance = self._noise_of_next(numbers)
         logs = np.full(len(self.shares), -np.inf)

@@ -121,6 +121,21 @@ def test_draws_are_added_until_they_suffice_and_a_warning_says_if_they_do_not(mo
     assert np.abs((enough.predict(X_NEW) - mean) / std).max() < 0.1
 
 
+def test_no_combination_is_weighted_twice(monkeypatch):
+    """Twice as many combinations include most of those before."""
+    weighted = []
+    weights_of = coupling._CoupledData._log_weights
+
+    def noted(data, numbers):
+        weighted.append((*numbers.tolist(),))
+        return weights_of(data, numbers)
+
+    monkeypatch.setattr(coupling._CoupledData, "_log_weights", noted)
+    monkeypatch.setattr(coupling, "EXTENDED", (2, 9))
+    fitted(*problem(3, 4, 0.5, ""))
+    assert len(weighted) == len({*weighted})
+
+
 def test_an_ensemble_warns_too(monkeypatch):
     monkeypatch.setattr(coupling, "EXTENDED", (1,))
     prior, noise, X, y = problem(3, 2, 0.5, "")
