@@ -88,7 +88,7 @@ class _CoupledData:
     ) -> None:
         self.N, self.n_out = y.shape
         # Log weights by combination: a larger limit mostly adds combinations to those before.
-        self._known: dict[tuple[int, ...], Array] = {}
+        self._computed: dict[tuple[int, ...], Array] = {}
         present = ~np.isnan(y)
         self.shares = shares
         self.counts = present.sum(axis=0)
@@ -110,9 +110,9 @@ class _CoupledData:
             numbers: The components of the outputs before output j, (j - 1,).
         """
         key = (*numbers.tolist(),)
-        if key not in self._known:
-            self._known[key] = self._log_weights(numbers)
-        return self._known[key]
+        if key not in self._computed:
+            self._computed[key] = self._log_weights(numbers)
+        return self._computed[key]
 
     def _log_weights(self, numbers: Ints) -> Array:
         """Compute what `log_weights` returns."""
