@@ -13,8 +13,7 @@ from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.ensembles.members import Members
 from bnn.gp.conditioning import EIGENVALUE_ERROR
 from bnn.interop.selected_outputs import SelectedOutputs
-from bnn.interop.torch_noise import double, noise_at, noise_of_points
-from bnn.noise.models import noise_of_new
+from bnn.interop.torch_noise import double
 
 
 class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unused-ignore]
@@ -51,52 +50,22 @@ class BotorchEnsemble(SelectedOutputs, EnsembleModel):  # type: ignore[misc, unu
             values = values.clamp(*self.bounds)
         return torch.einsum("...kl,...lnj->...knj", self.transform, values[..., self.outputs])
 
-    def _results(self, X: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _results(self, X: Tensor, noise: bool | Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Return means (..., n, n_out) at X, deviations / √(K-1) (..., K, n n_out), and Σ."""
         values = self.forward(X)
-        K, _, q = values.shape[-3:]
+        K = values.shape[-3]
         mean = values.mean(dim=-3)
         away = (values - mean.unsqueeze(-3)).flatten(-2) / (K - 1) ** 0.5
-        if noise is None:
-            noise_of_new(self.noise, X.detach().reshape(-1, X.shape[-1]).numpy())
-            at = noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs]
-        else:
-            at = torch.diag_embed(noise.expand(*X.shape[:-1], q))
         # Rounding errors of the covariance C = Aᵀ A, so that results without noise are accepted
         size = K + away.shape[-1]
         errors = EIGENVALUE_ERROR * size * away.square().sum(dim=-2)
-        return mean, away, noise_of_points(at) + torch.diag_embed(errors)
+        return mean, away, self._noise(X, noise) + torch.diag_embed(errors)
 
-    # The order of the arguments is that of Model, which EnsembleModel changes.
-    def posterior(  # type: ignore[override, unused-ignore]
-        self,
-        X: Tensor,
-        output_indices: list[int] | None = None,
-        observation_noise: bool | Tensor = False,
-        posterior_transform: Any = None,
-    ) -> Any:
-        """Return the joint posterior at X (..., n, n_in): of f, or of results with noise.
-
-        Args:
-            X: Inputs, (..., n, n_in).
-            output_indices: Outputs to return; None returns all.
-            observation_noise: Whether to add the fitted noise, or variances (..., n, q) to add.
-            posterior_transform: Transform of the posterior, or None.
-
-        Returns:
-            An EnsemblePosterior of f; with noise a GPyTorchPosterior with the mean and covariance
-            of the results. If there is a transform, its result.
-        """
+    def _posterior(self, X: Tensor, observation_noise: bool | Tensor) -> Any:
         if observation_noise is False:
-            return super().posterior(X, output_indices, posterior_transform)
-        if output_indices is not None:
-            return self.subset_output(output_indices).posterior(
-                X, None, observation_noise, posterior_transform
-            )
-        variances = observation_noise if isinstance(observation_noise, Tensor) else None
-        mean, A, R = self._results(X, variances)
-        result = GPyTorchPosterior(MultitaskMultivariateNormal(mean, A.mT @ A + R))
-        return result if posterior_transform is None else posterior_transform(result)
+            return EnsembleModel.posterior(self, X)
+        mean, A, R = self._results(X, observation_noise)
+        return GPyTorchPosterior(MultitaskMultivariateNormal(mean, A.mT @ A + R))
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any

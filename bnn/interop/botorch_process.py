@@ -18,13 +18,11 @@ from bnn.gp.kernel import Gradient, check_finite
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
-from bnn.interop.selected_outputs import SelectedOutputs
-from bnn.interop.torch_noise import double, noise_at, noise_of_points
-from bnn.noise.models import noise_of_new
+from bnn.interop.selected_outputs import SelectedOutputs, broadcast
+from bnn.interop.torch_noise import double
 
 _Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
 MOST_SLOPES = 2**20  # kernel derivatives kept for the backward pass; more are recomputed
-_batch: Any = torch.broadcast_shapes  # PyTorch declares no types for it
 
 
 class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
@@ -226,7 +224,7 @@ class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignor
         if not self.entries:
             mean, joint = self._mixed(X)
             return mean[..., self.outputs], joint[..., at_X, :][..., at_X]
-        batch = _batch(X.shape[:-2], self.batch_shape)
+        batch = broadcast(X.shape[:-2], self.batch_shape)
         both = [points.expand(*batch, *points.shape[-2:]) for points in (X, self.at)]
         mean, joint = self._mixed(torch.cat(both, dim=-2))
         results = [n * self.n_outputs + i for i in self.entries]
@@ -239,48 +237,16 @@ class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignor
         mean = (flat[..., at_X] + shift).reshape(*batch, n, -1)
         return mean, joint[..., at_X, :][..., at_X] - W.mT @ W
 
-    def _noise(self, X: Tensor, noise: Tensor | None) -> Tensor:
-        """Return the noise covariance (..., n q, n q) of results at X, or of given variances."""
-        if noise is not None:
-            variances = noise.expand(*_batch(noise.shape[:-2], X.shape[:-2]), -1, -1)
-            shape = *variances.shape[:-2], X.shape[-2], len(self.outputs)
-            return noise_of_points(torch.diag_embed(variances.expand(shape)))
-        noise_of_new(self.noise, X.detach().reshape(-1, X.shape[-1]).numpy())
-        return noise_of_points(noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs])
-
-    def posterior(
-        self,
-        X: Tensor,
-        output_indices: list[int] | None = None,
-        observation_noise: bool | Tensor = False,
-        posterior_transform: Any = None,
-    ) -> Any:
-        """Return the joint posterior at X (..., n, n_in): of f, or of results with noise.
-
-        Args:
-            X: Inputs, (..., n, n_in).
-            output_indices: Outputs to return; None returns all.
-            observation_noise: Whether to add the fitted noise, or variances (..., n, q) to add.
-            posterior_transform: Transform of the posterior, or None.
-
-        Returns:
-            A GPyTorchPosterior, or the result of `posterior_transform`.
-        """
-        if output_indices is not None:
-            return self.subset_output(output_indices).posterior(
-                X, None, observation_noise, posterior_transform
-            )
+    def _posterior(self, X: Tensor, observation_noise: bool | Tensor) -> Any:
         points = X.to(torch.float64)
         mean, joint = self._moments(points)
         if observation_noise is not False:
-            variances = observation_noise if isinstance(observation_noise, Tensor) else None
-            joint = joint + self._noise(points, variances)
+            joint = joint + self._noise(points, observation_noise)
         if len(self.outputs) == 1:
             distribution: Any = MultivariateNormal(mean.squeeze(-1), joint)
         else:
             distribution = MultitaskMultivariateNormal(mean, joint)
-        result = GPyTorchPosterior(distribution)
-        return result if posterior_transform is None else posterior_transform(result)
+        return GPyTorchPosterior(distribution)
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
@@ -297,7 +263,7 @@ class BotorchProcess(SelectedOutputs, Model):  # type: ignore[misc, unused-ignor
         """
         points = X.to(torch.float64)
         of_values = self._noise(points, noise)
-        batch = _batch(points.shape[:-2], Y.shape[:-2], of_values.shape[:-2], self.batch_shape)
+        batch = broadcast(points.shape[:-2], Y.shape[:-2], of_values.shape[:-2], self.batch_shape)
         model = copy.copy(self)
         start = self.at.shape[-2]
         numbers = range(start, start + points.shape[-2])

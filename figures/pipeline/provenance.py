@@ -34,7 +34,7 @@ def digests(inputs: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of files by the last parts of their paths: two, or more to differ."""
     named: dict[str, str] = {}
     for path in dict.fromkeys(inputs):
-        names = ("/".join(path.parts[-n:]) for n in range(2, len(path.parts) + 1))
+        names = ("/".join(path.parts[-n:]) for n in range(2, len(path.parts) + 2))
         named[next(name for name in names if name not in named)] = file_digest(path)
     return named
 
