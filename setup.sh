@@ -81,6 +81,16 @@ finish() { # $1: interpreter
   say "ready after $SECONDS s: $1"
 }
 
+# Simulates one RVE, for which functions are compiled and kept: the first run of a user then takes seconds.
+compile_solver() {
+  local python
+  python=$(sed -n 2p "$stamp")
+  say "simulating one RVE to compile the solver (about 20 s)"
+  "$python" -m fe_data rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --out "$scratch/rve" >>"$log" 2>&1 && return
+  tail -n 5 "$log"
+  say "fe_data cannot simulate an RVE here (see above)"
+}
+
 leave() { # keeps the path file of another checkout
   local python
   python=$(sed -n 2p "$stamp" 2>/dev/null) || return 0
@@ -367,6 +377,7 @@ if ! is_current; then
     die "found no active environment with dolfinx, no conda (mamba, micromamba) and no apt:" \
       "install conda, or use Debian 12 or later"
   fi
+  compile_solver
 fi
 if [ "${1-}" = --python ]; then
   python=$(sed -n 2p "$stamp")

@@ -22,7 +22,7 @@ from fe_data.geometry.microstructure import CENTRES
 from fe_data.loading import MAX_INCREMENTS, MAX_TEMPERATURE, MAX_TIME
 from fe_data.schema import BOUNDS, DIMENSIONLESS, INPUTS, LARGEST_STRAIN, OF_STRENGTH, OUTPUTS
 from fe_data.settings import Settings
-from fe_data.settings.hardening import HARDENING_LAWS
+from fe_data.settings.hardening import HARDENING_LAWS, UNUSED_B_AND_C
 from figures.markdown import markdown, with_blocks
 from safe_files.writing import write_atomic
 
@@ -249,8 +249,11 @@ def dataset() -> Iterator[tuple[str, ...]]:
     number = "Number of its microstructure"
     yield "`microstructure`", DIMENSIONLESS, "with `--microstructure`", number
     yield "`group`", DIMENSIONLESS, "always", "Samples of one group have the same inputs"
+    # A matrix may have no such curve: by a law of another kind, or by a table.
+    unused = dict(zip(("b_m_MPa", "c_m"), UNUSED_B_AND_C, strict=True))
     for quantity in INPUTS:
-        yield f"`{quantity.name}`", quantity.unit, "always", upper(quantity.meaning)
+        without = f"; {unused[quantity.name]:g} without one" if quantity.name in unused else ""
+        yield f"`{quantity.name}`", quantity.unit, "always", upper(quantity.meaning) + without
     yield "`path`", DIMENSIONLESS, "with `--loading`", "Number of its path"
     varied = "if the design has it"
     yield (

@@ -121,8 +121,6 @@ def write_constants(
         "misfit": constants.misfit,
         "by_direction": constants.by_direction,
         **{name: bound and dataclasses.asdict(bound) for name, bound in bounds.items()},
-        "matrix": dataclasses.asdict(phases.matrix.elasticity),
-        "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "materials": phases.as_dict(),  # of all phases, as in a file of them
         "source": phases.source,
         "measured": phases.measured and dataclasses.asdict(phases.measured),

@@ -124,6 +124,17 @@ def test_a_checkout_that_moves_keeps_a_virtual_environment(conda, made_by_conda)
     assert len(calls(moved)) == (2 if made_by_conda else 1)
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_one_rve_compiles_the_solver_but_not_again_and_may_fail(conda, code):
+    simulates = f'[ "$1 $2" != "-m fe_data" ] || {{ echo no gmsh; exit {code}; }}'
+    program(conda / "interpreter", INTERPRETER.replace("exit 0", f"{simulates}\nexit 0"))
+    done = setup(conda)
+    assert done.returncode == 0, done.stderr
+    assert "simulating one RVE" in done.stderr
+    assert ("no gmsh\nsetup: fe_data cannot simulate" in done.stderr) == bool(code)
+    assert "simulating" not in setup(conda).stderr
+
+
 def test_an_environment_of_a_user_stays(conda):
     mine = conda / ".venv" / "bin" / "python"
     mine.parent.mkdir(parents=True)
