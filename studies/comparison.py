@@ -17,6 +17,8 @@ import typer
 
 ROUNDING = 1e-9  # relative difference of numbers that are equal up to rounding errors
 TIMES = ("fit", "predict", "seconds", "pretrain_seconds")  # entries that are no scores
+INPUTS = ("vf", "normal_strength_MPa", "toughness_I_J_m2")  # of RVEs: entries that tell the case
+MACHINE = ("processor", "blas")  # entries that differ between machines
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,14 @@ def lines(text: str) -> dict[str, dict[str, float]]:
         numbers = {
             name: value
             for name, value in result.items()
-            if isinstance(value, float) and name not in TIMES
+            if isinstance(value, float) and name not in (*TIMES, *INPUTS)
         }
         case = json.dumps(
-            {k: v for k, v in result.items() if isinstance(v, int | str) and k != "processor"}
+            {
+                name: value
+                for name, value in result.items()
+                if name in INPUTS or (isinstance(value, int | str) and name not in MACHINE)
+            }
         )
         for name, value in numbers.items():
             scores.setdefault(name, {})[case] = value

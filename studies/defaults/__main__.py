@@ -4,9 +4,9 @@
 - points: `bnn.FunctionAnchoredEnsemble` with its default measurement points, and with the test
   inputs as measurement points, instead of the exact posterior with the same prior.
 
-The output is the score of the alternative minus the score of the default, as the mean over splits
-with its 95 % half-width. studies/scoreboard/public.py describes the folder, and docs/benchmarks.md
-gives the results.
+The output is the score of the alternative minus that of the default (logarithm), or minus that of
+the exact posterior (points), as the mean over splits with its 95 % half-width.
+studies/scoreboard/public.py describes the folder.
 """
 
 import argparse

@@ -181,13 +181,15 @@ class Board:
         return words.get(gap.word, "better")
 
     def ranks(self, problems: Sequence[str]) -> dict[str, float]:
-        """Return mean ranks by log-likelihood over problems, for rivals with results on them all.
+        """Return mean ranks by log-likelihood over problems, for those with results on them all.
 
+        Ranked are the estimators of other libraries and our default, which know only the data.
         Ranks are computed from the paired differences from ours.
         """
         gaps_of = []
         for problem in problems:
-            gaps = {rival.name: self.gap(problem, rival) for rival in self.rivals(problem)}
+            ranked = filter(_is_ranked, self.rivals(problem))
+            gaps = {rival.name: self.gap(problem, rival) for rival in ranked}
             gaps_of.append({name: gap.mean for name, gap in gaps.items() if gap})
         everywhere = [
             name for name in (gaps_of or [{}])[0] if all(name in means for means in gaps_of)
@@ -198,6 +200,14 @@ class Board:
             for name in everywhere:
                 ranks[name].append(1 + sum(means[name] < other for other in means.values()))
         return {name: float(np.mean(places)) for name, places in ranks.items()}
+
+
+def _is_ranked(rival: Rival) -> bool:
+    """Return whether a rival is our default, or ran here with the same data and is not ours."""
+    peer = rival.peer
+    if peer is None or rival.knows != DATA:
+        return False
+    return not peer.ours or peer.name == OURS[DATA].name
 
 
 def title(problem: str) -> str:

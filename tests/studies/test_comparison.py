@@ -12,9 +12,9 @@ from studies.comparison import agreement
 SECONDS = {"values": [9.0, 9.5, 10.0]}  # are not compared
 FULL = {"rows": {"outd": {"rmse": {"values": [1.0, 2.0, 3.0]}, "seconds": SECONDS}}}
 LINES = [
-    {"problem": "a", "n": 1, "nmse": 1.0, "fit": 3.0, "processor": "one"},
-    {"problem": "b", "n": 1, "nmse": 2.0, "fit": 3.0, "processor": "one"},
-    {"problem": "b", "n": 2, "nmse": 3.0, "fit": 3.0, "processor": "one"},
+    {"problem": "a", "n": 1, "vf": 0.5, "nmse": 1.0, "fit": 3.0, "processor": "one", "blas": "A"},
+    {"problem": "b", "n": 1, "vf": 0.5, "nmse": 2.0, "fit": 3.0, "processor": "one", "blas": "A"},
+    {"problem": "b", "n": 2, "vf": 0.6, "nmse": 3.0, "fit": 3.0, "processor": "one", "blas": "A"},
 ]
 
 
@@ -29,7 +29,7 @@ def metrics(*values):
 
 
 def line(case, **changes):
-    return LINES[case] | {"fit": 9.0, "processor": "other"} | changes
+    return LINES[case] | {"fit": 9.0, "processor": "other", "blas": "B"} | changes
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def line(case, **changes):
         (metrics(1.0), 1, 1, 0.0),
         (metrics(1.0, 2.5), 2, 1, 0.5),  # the committed scores have a standard deviation of 1
         (metrics(-1.0, 2.5, 3.0), 3, 1, 2.0),
-        ([line(1)], 1, 1, 0.0),  # another time and processor are no difference
+        ([line(1)], 1, 1, 0.0),  # times and machines are no difference
         ([line(0), line(2, nmse=0.0)], 2, 1, 3.0),
     ],
 )
