@@ -121,7 +121,14 @@ class Output(Quantity):
 # Outputs of a path that ends when an RVE breaks: name, unit, meaning, symbol, bounds and decimals.
 # The names are those of fields of `composite.interface.Strength`.
 OF_STRENGTH = (
-    ("strain_at_strength", DIMENSIONLESS, "strain at the strength", r"\varepsilon", (0.0, 0.05), 5),
+    (
+        "strain_at_strength",
+        DIMENSIONLESS,
+        "tensor strain at the strength",
+        r"\varepsilon",
+        (0.0, 0.05),
+        5,
+    ),
     ("debonded_fraction", DIMENSIONLESS, "debonded share of the interfaces", "f_d", (0.0, 1.0), 3),
     ("damaged_area", DIMENSIONLESS, "damaged share of the area", "A_d", (0.0, 1.0), 3),
     ("dissipated_J_m2", "J/m²", "dissipated energy per area of a section", "D", (0.0, 1e3), 2),

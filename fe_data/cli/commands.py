@@ -268,6 +268,7 @@ def constants(
     volume_fraction, seed_or_fibres = _fibres_of_rve(vf, microstructure, height, seed, settings)
     voids = void_fraction, void_radius
     fibres = with_voids_and_interphase(volume_fraction, seed_or_fibres, settings, voids, interphase)
+    phases.require_materials_of(fibres)
     if out is not None:
         options.remove_earlier(out.parent, {out.name: BEGINNING})
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)

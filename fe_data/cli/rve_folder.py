@@ -97,8 +97,11 @@ class Simulation:
             require_between("drop", self.drop, *DROPS)
             if isinstance(fibres, Microstructure):
                 phases.require_materials_of(fibres.coated(self.interphase))
-        elif isinstance(fibres, Microstructure):
-            fibres.require_one_phase()
+        else:
+            if isinstance(fibres, Microstructure):
+                fibres.require_one_phase()
+            if self.loading is not None:
+                self.loading.require_plane()
         if self.seed is not None:
             require_integer("seed", self.seed, 0, MAX_SEED)
             require_packable(self.inputs.vf, settings.n_fibres, settings.min_spacing)

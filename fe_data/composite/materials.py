@@ -337,7 +337,7 @@ def _parameter(name: str, value: Any, kind: Any) -> Any:
     if isinstance(value, Mapping):
         kinds: Any = HardeningTable if "plastic_strain" in value else YieldStress
         return built(kinds, name, value)
-    return YieldStress(number(name, value))
+    return built(YieldStress, name, {"yield_stress_MPa": number(name, value)})
 
 
 def material_from(name: str, content: Any) -> Material:

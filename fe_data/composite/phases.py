@@ -371,7 +371,7 @@ def leaves(content: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 def require_no_phases(settings: Settings) -> None:
     """Raise a ValueError if settings describe phases, which a material determines."""
-    for name in SETTINGS_OF_PHASES:
+    for name in reversed(SETTINGS_OF_PHASES):  # a hardening table also sets `sigma_y0_MPa`
         if (value := getattr(settings, name)) != getattr(Settings, name):
             what = f"{name} = {value!r:.60} cannot be combined with a material"
             raise ValueError(f"{what}, which describes the phases: leave it out")

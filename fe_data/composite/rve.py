@@ -461,7 +461,7 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
     """Return the side of the RVE [mm] from the mean fibre diameter; None without a diameter.
 
     Returns:
-        The side. In an RVE of voids alone the diameter is that of the voids.
+        The side. In an RVE without fibres the diameter is that of its other phases, or voids.
 
     Raises:
         ValueError: If a phase can soften, but there is no fibre and no void.
@@ -470,9 +470,7 @@ def side_of_rve(phases: Phases, microstructure: Microstructure) -> float | None:
         raise ValueError("damage needs a fibre or a void, whose diameter is fibre_diameter_um")
     if phases.fibre_diameter_um is None or not len(microstructure.radii):
         return None
-    fibres = ~microstructure.is_void
-    radii = microstructure.radii[fibres] if fibres.any() else microstructure.radii
-    return 1e-3 * phases.fibre_diameter_um / (2 * float(radii.mean()))
+    return 1e-3 * phases.fibre_diameter_um / (2 * microstructure.fibre_radius)
 
 
 def _shears_along(loading: Loading) -> bool:

@@ -57,6 +57,10 @@ def _require_phases_of_fields(design: Design, simulator: worker.MaterialSimulato
         if (phase := name.partition(".")[0]) not in present:
             ring = ": give interphase (option --interphase)" if phase == INTERPHASE else ""
             raise ValueError(f"design has {name}, but no RVE has the phase {phase}{ring}")
+        kinds = {kind for fibres in design.microstructures for kind in fibres.kinds}
+        moduli = [E_GPa for inclusion, E_GPa in kinds if inclusion == phase]
+        if name == f"{phase}.elasticity.E_GPa" and moduli and None not in moduli:
+            raise ValueError(f"design has {name}, but each of its fibres has a separate E_GPa")
 
 
 def require_outputs(design: Design, simulator: worker.Simulator | None) -> None:

@@ -194,6 +194,18 @@ class Microstructure(Short):
         return np.where(self.is_void, self.radii, self.radii + self.interphase)
 
     @property
+    def fibre_radius(self) -> float:
+        """Mean radius of the fibres, without other phases.
+
+        If no inclusion has the phase `fibres`, it is that of all phases, or else of the voids.
+        """
+        is_fibre = np.array([phase == FIBRES for phase in self.phases], bool)
+        for chosen in (is_fibre, ~self.is_void):
+            if chosen.any():
+                return float(self.radii[chosen].mean())
+        return float(self.radii.mean())
+
+    @property
     def is_void(self) -> Booleans:
         """Mask (n,) of the fibres that are voids."""
         return np.array([phase == VOID for phase in self.phases], dtype=bool)
@@ -234,11 +246,10 @@ class Microstructure(Short):
         >>> round(one.coated(0.1).interphase, 6)
         0.02
         """
-        radii = self.radii[~self.is_void]
-        if not thickness or not len(radii):
+        if not thickness or self.is_void.all():
             return self
         require_thick(thickness)
-        return dataclasses.replace(self, interphase=thickness * float(radii.mean()))
+        return dataclasses.replace(self, interphase=thickness * self.fibre_radius)
 
     def require_one_phase(self) -> None:
         """Raise a ValueError if the microstructure needs the general solver."""

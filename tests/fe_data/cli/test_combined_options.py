@@ -1,6 +1,7 @@
 """Options that meet: what cannot be simulated is refused before files of an earlier run go."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from fe_data.dataset import storage
 TWO = "x,y,radius,phase,E_GPa\n0.3,0.3,0.25,{},{}\n0.8,0.75,0.1,,\n"
 DAMAGED = (EXAMPLES / "glass_epoxy_ly556_breaking.yaml").read_text()
 COARSE = "--resolution 2 --increments 4"
+EARLIER = json.dumps({"inputs": {}, "seed": 0, "settings": {}, "history": {}, "status": "complete"})
 REFUSED = [
     ("glass_epoxy", TWO.format("glass", ""), "", "'glass' is unknown"),
     ("carbon_epoxy", TWO.format("", 80), "", "needs isotropic elasticity"),
@@ -31,22 +33,68 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def an_earlier_result(folder):
+    """Write the result of an earlier run of `rve` into the folder `one`, and return its path."""
+    (folder / "one").mkdir()
+    result = folder / "one" / "result.json"
+    result.write_text(EARLIER)
+    return result
+
+
 @pytest.mark.parametrize(("material", "fibres", "words", "reason"), REFUSED)
 def test_fibres_that_the_material_cannot_have_are_refused_before_files_are_removed(
     folder, capsys, material, fibres, words, reason
 ):
     (folder / "fibres.csv").write_text(fibres)
     (folder / "design.csv").write_text("group\n0\n")
-    earlier = {"inputs": {}, "seed": 0, "settings": {}, "history": {}, "status": "complete"}
-    (folder / "one").mkdir()
-    (folder / "one" / "result.json").write_text(json.dumps(earlier))
+    result = an_earlier_result(folder)
     common = f"--material {material} --microstructure fibres.csv {COARSE} {words}".split()
     assert main(["rve", *common, "--out", "one"]) == 2
     assert reason in capsys.readouterr().err
-    assert json.loads((folder / "one" / "result.json").read_text()) == earlier
+    assert result.read_text() == EARLIER
     assert main(["generate", "--inputs", "design.csv", *common, "--out", "many"]) == 2
     assert reason in capsys.readouterr().err
     assert not (folder / "many").exists()
+    if not words:
+        (folder / "c.json").write_text('{"components": "of an earlier run"}')
+        constants = f"--material {material} --microstructure fibres.csv --out c.json"
+        assert main(["constants", *constants.split()]) == 2
+        assert reason in capsys.readouterr().err
+        assert (folder / "c.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --loading 0,0,0,0,0.01,0", "six components"),
+        ("rve --vf 0.3 --material paper --hardening table:table.csv", "hardening = "),
+        ("rve --vf 0.3 --material zero.yaml", "compression: yield_stress_MPa = 0"),
+    ],
+)
+def test_what_another_option_needs_is_refused_before_files_are_removed(
+    folder, capsys, words, reason
+):
+    (folder / "table.csv").write_text("plastic_strain,stress_MPa\n0,350\n1,400\n")
+    text = (EXAMPLES / "glass_epoxy.yaml").read_text()
+    (folder / "zero.yaml").write_text(re.sub("compression: {.*}", "compression: 0", text))
+    result = an_earlier_result(folder)
+    assert main([*words.split(), "--out", "one"]) == 2
+    assert reason in capsys.readouterr().err
+    assert result.read_text() == EARLIER
+
+
+def test_a_modulus_that_each_fibre_has_cannot_be_varied(folder, capsys):
+    (folder / "design.csv").write_text("fibres.elasticity.E_GPa\n60\n80\n")
+    words = (
+        "generate --inputs design.csv --material glass_epoxy --microstructure fibres.csv --out x"
+    )
+    for second, code in (("70", 2), ("", 0)):
+        fibres = f"x,y,radius,E_GPa\n0.3,0.3,0.25,80\n0.8,0.75,0.1,{second}\n"
+        (folder / "fibres.csv").write_text(fibres)
+        loading = "--loading 0.001,free,free --resolution 2 --increments 4 --jobs 1"
+        assert main([*words.split(), *loading.split()]) == code
+        refused = "each of its fibres has a separate E_GPa" in capsys.readouterr().err
+        assert refused == (code == 2)
 
 
 @pytest.mark.parametrize(

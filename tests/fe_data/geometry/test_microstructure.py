@@ -1,5 +1,6 @@
 """Random periodic fibres: exact volume fraction, spacing, clearance, limits, one population."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import stats
 
 from fe_data import effective_constants, named_phases
+from fe_data.composite.rve import side_of_rve
 from fe_data.errors import MicrostructureError
 from fe_data.geometry import microstructure, packing
 from fe_data.geometry.microstructure import (
@@ -282,3 +284,25 @@ def test_several_radii_that_jam_are_relaxed(monkeypatch):
 def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_microstructure():
     with pytest.raises(MicrostructureError, match=r"smallest of 1000 inclusions has the radius"):
         random_microstructure(0.005, 0, n_fibres=1000, radii="lognormal", radii_cov=0.5)
+
+
+@pytest.mark.parametrize(
+    ("phases", "radius"),
+    [
+        (3 * ("fibres",), 0.1),
+        (("fibres", "rubber", "void"), 0.2),  # neither particles nor voids are fibres
+        (("glass", "carbon", "void"), 0.125),
+        (("void", "void", "void"), 0.1),
+    ],
+)
+def test_the_radius_of_the_fibres_is_that_of_no_other_phase(phases, radius):
+    centres, radii = [[0.3, 0.3], [0.7, 0.7], [0.7, 0.2]], [0.2, 0.05, 0.05]
+    micro = microstructure.Microstructure(centres, radii, phases=phases)
+    assert micro.fibre_radius == pytest.approx(radius)
+    if phases != 3 * ("void",):
+        assert micro.coated(0.01).interphase == pytest.approx(0.01 * radius)
+    side = 1e-3 * 7.0 / (2 * radius)
+    glass = named_phases("glass_epoxy_debonding")
+    others = dict.fromkeys(("rubber", "glass", "carbon"), glass.fibres)
+    assert glass.fibre_diameter_um == 7.0
+    assert side_of_rve(dataclasses.replace(glass, others=others), micro) == pytest.approx(side)
