@@ -24,6 +24,7 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 MOST = 10**7  # largest count of points, epochs or samples
 MOST_NETWORKS = 10**5  # largest number of networks: each trains for at least a tenth of a second
 MOST_RESTARTS = 10**4  # largest number of restarts of a search, which take about as long
+SAME_VALUE = 1e-6  # relative difference of equal numbers, of which one may have been a float32
 LARGEST = 1e100  # largest size of a number, so that sums of squares and their ratios are finite
 ROUNDING = 1e-13  # a column counts as constant up to this range, relative to its largest size
 NO_STEP = 4.0  # a column that varies by fewer rounding steps is constant without doubt
@@ -240,7 +241,8 @@ def as_array(name: str, values: ArrayLike) -> Array:
 def own_copy(value: Any) -> Any:
     """Return a copy of a parameter, of the same type, whose arrays the caller cannot change.
 
-    Functions, models and other objects are returned as they are.
+    Data frames become arrays, which files can store. Functions, models and other objects are
+    returned as they are.
     """
     if isinstance(value, np.ndarray) or is_tensor(value):
         return copy.deepcopy(value)
@@ -250,12 +252,21 @@ def own_copy(value: Any) -> Any:
         return tuple(own_copy(entry) for entry in value)
     if isinstance(value, Mapping):
         return {name: own_copy(entry) for name, entry in value.items()}
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return np.array(value)
     if isinstance(value, Kernel | Bounds):
         copied = copy.copy(value)
         for name, attribute in vars(value).items():
             setattr(copied, name, own_copy(attribute))
         return copied
     return value
+
+
+def read_only(X: Array) -> Array:
+    """Return a view of points for a function of the user, which would change them for all."""
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def is_row(value: object) -> TypeGuard[Sequence[Any]]:

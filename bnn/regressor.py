@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bnn._validation import (
+    SAME_VALUE,
     Array,
     ConstantInputWarning,
     as_columns,
@@ -39,8 +40,6 @@ from bnn.noise import noise_gradient
 from bnn.noise.models import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel, changes_as_a_whole
 from safe_files.text import described
-
-SAME_VALUE = 1e-9  # relative difference up to which two values count as equal
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]

@@ -24,9 +24,12 @@ from bnn._validation import (
     as_columns,
     as_points,
     check_count,
+    check_flags,
+    check_fraction,
     check_integer,
     check_kind,
     check_option,
+    read_only,
 )
 from bnn.acquisition.campaign_file import (
     Run,
@@ -46,6 +49,7 @@ from safe_files.text import described, short
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 OPTIONS = [n for n, p in signature(select_runs).parameters.items() if p.kind == p.KEYWORD_ONLY]
+FRACTIONS = ("min_feasibility", "min_gain")  # options of `select_runs` from 0 to 1
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
 
 
@@ -126,6 +130,9 @@ class Campaign:
         self.select_options = dict(select_options or {})
         for key in self.select_options:
             check_option("a key of select_options", key, OPTIONS)
+        chosen = self.select_options.items()
+        check_flags(**{key: value for key, value in chosen if key == "allow_replicates"})
+        check_fraction(**{key: value for key, value in chosen if key in FRACTIONS})
         repeated = self._possible.discrete.any() or self.select_options.get("allow_replicates")
         if n_candidates < batch_size and not repeated:
             raise ValueError(f"n_candidates = {n_candidates}: must be >= batch_size = {batch_size}")
@@ -283,7 +290,7 @@ class Campaign:
         options = dict(self.select_options)
         costs = options.get("costs")
         if callable(costs):
-            options["costs"] = costs(drawn)
+            options["costs"] = costs(read_only(drawn))
         if len(failed):
             options = self._where_runs_succeed(drawn) | options
             # Failed runs have no results, but must not be selected again.

@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from bnn._validation import Array, as_finite, check_integer
+from bnn._validation import (
+    SAME_VALUE,
+    Array,
+    as_finite,
+    check_integer,
+)
 from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled, write_code
 from bnn.paths import StrainPathEnsemble
@@ -102,7 +107,8 @@ def _inputs_of_rve(X: ArrayLike, basis: MaterialPointBasis) -> Array:
         wanted = f"must be ({len(names)},), {', '.join(names)}"
         raise ValueError(f"X has shape {inputs.shape}: {wanted}")
     for key, value, low, high in zip(names, inputs, *basis.bounds, strict=True):
-        if not low <= value <= high:
+        room = SAME_VALUE * abs(value)
+        if not low - room <= value <= high + room:
             raise ValueError(f"{key} = {value:g}: the bounds of the basis are {low:g} and {high:g}")
     return inputs[None]
 

@@ -22,6 +22,7 @@ from bnn._validation import (
     check_integers,
     is_row,
     own_copy,
+    read_only,
     varies,
 )
 from bnn.gp.kernel import check_finite, seen_points
@@ -319,9 +320,9 @@ class GaussianProcessPrior(FunctionPrior):
         if isinstance(self.mean, RandomMean):
             if not isinstance(rng, np.random.Generator):
                 raise ValueError(f"rng = {rng!r:.60}: must be a generator, as the mean is random")
-            values = as_columns("mean(X, rng)", self.mean.function(X, rng), len(X))
+            values = as_columns("mean(X, rng)", self.mean.function(read_only(X), rng), len(X))
         elif callable(self.mean):
-            values = as_columns("mean(X)", self.mean(X), len(X))
+            values = as_columns("mean(X)", self.mean(read_only(X)), len(X))
         else:
             values = np.reshape(np.asarray(self.mean, dtype=float), (1, -1))
         if values.shape[1] not in (1, self.n_outputs):

@@ -46,7 +46,14 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from bnn._seeding import generator
-from bnn._validation import Array, as_finite, check_count, check_positive
+from bnn._validation import (
+    Array,
+    as_finite,
+    check_count,
+    check_integer,
+    check_positive,
+    read_only,
+)
 from bnn.paths.phases import (
     ENGINEERING,
     INPUTS,
@@ -151,6 +158,7 @@ class MaterialPointBasis(Short):
         if not callable(self.concentration) and not isinstance(self.concentration, NotStored):
             raise ValueError(f"concentration = {self.concentration!r:.60}: must be a function")
         check_count("n_points", self.n_points, 1, 10_000)
+        check_integer("seed", self.seed, 0)
         spreads = {name: getattr(self, name) for name in ("yield_spread", "hardening_spread")}
         check_positive(fluctuation=self.fluctuation, first_yield=self.first_yield, **spreads)
         if self.first_yield < 1.0:
@@ -241,7 +249,7 @@ class MaterialPointBasis(Short):
         if isinstance(self.concentration, NotStored):
             needed = "pass it to StrainPathEnsemble.load"
             raise ValueError(f"concentration is a function, which files do not contain: {needed}")
-        A = as_finite("what concentration returns", self.concentration(X))
+        A = as_finite("what concentration returns", self.concentration(read_only(X)))
         if A.shape != (len(X), 2, 3, 3):
             raise ValueError(f"concentration returns {A.shape}: must be ({len(X)}, 2, 3, 3)")
         return A

@@ -299,7 +299,7 @@ class StrainPathEnsemble(Short, StoredModel):
             "hyperparameters_": (2,),
             "mean_": (d,),
             "root_": (d, d),
-            "members_": (self.n_members, d),
+            "members_": (len(self.members_), d),  # `n_members` may have changed since the fit
             "phase_strains_": (2 ** len(self.basis.inputs), 2, 3, 3),
         }
         for name, shape in shapes.items():

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bnn._validation import LARGEST, Array, as_finite, check_positive, is_row
+from bnn._validation import (
+    LARGEST,
+    SAME_VALUE,
+    Array,
+    as_finite,
+    check_positive,
+    is_row,
+)
 from bnn.storage import storable
 from safe_files.text import Short
 
@@ -159,7 +166,7 @@ def scaled(X: Array, bounds: Array, names: Sequence[str]) -> Array:
     low, high = bounds
     ranges = high - low
     fixed = ranges == 0.0
-    others = fixed & ~np.isclose(X, low, rtol=1e-9, atol=0.0)
+    others = fixed & ~np.isclose(X, low, rtol=SAME_VALUE, atol=0.0)
     if others.any():
         i, j = np.argwhere(others)[0]
         what = f"X[{i}, {j}] = {X[i, j]:g}"

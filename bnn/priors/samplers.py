@@ -24,6 +24,7 @@ from bnn._validation import (
     check_positive,
     check_ranges,
     own_copy,
+    read_only,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
 from bnn.scaling import BoundsScaler
@@ -113,8 +114,7 @@ class SamplerPrior(FunctionPrior):
         object.__setattr__(self, "parameters", own_copy(self.parameters))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        X = X.view()
-        X.flags.writeable = False  # a model that changes X would affect all later realisations
+        X = read_only(X)
         generators = member_generators(seed_sequence(random_state), n_samples)
         shown = counted(generators, "realisations", "realisation")
         return np.stack([self._realisation(X, rng) for rng in shown])

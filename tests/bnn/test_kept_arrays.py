@@ -4,6 +4,7 @@ import copy
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.gaussian_process import kernels as sk
@@ -58,3 +59,27 @@ def test_overwritten_arrays_change_nothing(name):
         if array.flags.writeable:
             array[...] = 1
     np.testing.assert_equal(answers(made), expected)
+
+
+def test_data_frames_are_kept_as_arrays_which_files_can_store(tmp_path):
+    slopes, weights = pd.Series([1.0, 2.0]), pd.Series([0.5, 0.5])
+    prior = bnn.GaussianProcessPrior(bnn.LinearMean(slopes), bnn.RBF(1.0, 0.5))
+    mixture = bnn.MixturePrior([prior, prior], weights)
+    model = bnn.GPRegressor(mixture, noise=0.1).fit(X, Y)
+    expected = model.predict(X)
+    slopes.iloc[0] = weights.iloc[0] = 9.0
+    np.testing.assert_array_equal(model.predict(X), expected)
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(bnn.load(tmp_path / "model.npz").predict(X), expected)
+    bounds = pd.DataFrame([[0.0, 1.0], [10.0, 30.0]])
+    assert type(bnn.Scaling(inputs=bounds).inputs) is np.ndarray
+
+
+def test_a_function_of_the_user_cannot_change_the_data():
+    def mean(X):
+        X *= 2.0
+        return X[:, 0]
+
+    prior = bnn.GaussianProcessPrior(mean, bnn.RBF(1.0, 0.5))
+    with pytest.raises(ValueError, match="read-only"):
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0])

@@ -461,6 +461,9 @@ def test_a_simulator_that_changes_its_inputs_a_little_leaves_the_first_round(fil
         ({"candidates": SUBSET, "n_initial": [[2.0, 2.5]]}, "must be one of the candidates"),
         ({"select_options": {"min_gains": 0.1}}, "select_options = 'min_gains': must be"),
         ({"select_options": {"n": 3}}, "select_options = 'n': must be"),
+        ({"select_options": {"min_gain": 1.5}}, "min_gain = 1.5: must be in"),
+        ({"select_options": {"min_feasibility": 1.0}}, "min_feasibility = 1.0: must be in"),
+        ({"select_options": {"allow_replicates": 2}}, "allow_replicates = 2: must be True"),
         ({"n_candidates": 4}, "n_candidates = 4: must be >= batch_size = 5"),
     ],
 )
@@ -468,6 +471,19 @@ def test_wrong_choices_of_runs_are_named_before_the_first_run(file, options, mes
     with pytest.raises(ValueError, match=message):
         bnn.Campaign(file, PLIES, **options)
     assert not file.exists()
+
+
+def test_costs_that_change_the_candidates_leave_the_campaign_as_it_is(file):
+    def costs(X):
+        X /= 20.0
+        return X[:, 0]
+
+    campaign = bnn.Campaign(file, [(20.0, 60.0)], n_initial=4, select_options={"costs": costs})
+    X = campaign.ask()
+    campaign.tell(X, np.sin(X[:, 0]))
+    with pytest.raises(ValueError, match="read-only"):
+        campaign.ask()
+    assert len(bnn.Campaign.load(file).X) == 4
 
 
 def test_a_result_belongs_to_a_run_within_one_percent_of_the_range(file):

@@ -83,6 +83,8 @@ def test_what_no_c_file_of_a_path_holds(tmp_path, X, options, words):
     with pytest.raises(NotFittedError):
         path_to_c(StrainPathEnsemble(model.basis, SCATTER), tmp_path / "model.c", CELL)
     assert not list(tmp_path.iterdir())
+    # 0.4 and 600 are upper bounds
+    path_to_c(model, tmp_path / "model.c", np.float32([0.4, 600.0, 400.0, 0.4]))
 
 
 def test_what_no_graph_holds(tmp_path, monkeypatch):

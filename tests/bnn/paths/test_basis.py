@@ -100,7 +100,8 @@ def test_inputs_of_equal_bounds_are_fixed():
     bounds = np.where([False, False, True, True], BOUNDS[:1], BOUNDS)
     basis = MaterialPointBasis(MEAN_FIELDS, bounds, n_points=2)
     X = np.array([[0.3, 400.0, *bounds[0, 2:]]])
-    np.testing.assert_allclose(basis.factors(X)[0, 3:], 0.0)
+    for alike in (X, X.astype(np.float32), X * (1.0 + 1e-7)):
+        np.testing.assert_allclose(basis.factors(alike)[0, 3:], 0.0)
     np.testing.assert_allclose(basis.factors(X)[0, :3] / 0.3, [1.0, 0.25 / 0.175 - 1.0, 0.0])
     with pytest.raises(ValueError, match=r"X\[0, 2\] = 401: both bounds of b_m_MPa are 300"):
         basis.factors(X * [1.0, 1.0, 401.0 / 300.0, 1.0])
@@ -113,6 +114,9 @@ def test_inputs_of_equal_bounds_are_fixed():
         ({"first_yield": 0.9}, "first_yield = "),
         ({"bounds": BOUNDS[::-1]}, "bounds of vf = "),
         ({"concentration": lambda _: np.eye(3)}, "returns "),
+        ({"concentration": lambda X: X.__imul__(2.0)}, "read-only"),
+        ({"seed": None}, "seed = None: must be an integer >= 0"),  # drawn again after loading
+        ({"seed": -1}, "seed = -1"),
     ],
 )
 def test_what_a_basis_cannot_use_is_refused(changed, message):

@@ -145,6 +145,7 @@ def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
     stress = draw(X, strain, 3)
     model = fitted(X, strain, stress, 3)
     file = tmp_path / "paths.npz"
+    model.n_members = 100  # of the next fit
     model.save(file)
     again = StrainPathEnsemble.load(file, BANK.concentration)
     for method in ("predict", "predict_members"):
