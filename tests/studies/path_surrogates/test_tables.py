@@ -25,6 +25,13 @@ def test_goals_are_judged_by_the_committed_results():
     quoted("docs/paths.md", "Baselines with equal knowledge", *shares)
     tenth = [np.divide(ours[few], rival[many]).max() for few, many in ((5, 50), (50, 500))]
     assert tenth[0] < tenth[1] < 1.0
+    ran_once = {"gru_mean_fields", "prn_chosen"}
+    for name in ("gru", "gru_long", "prn", *ran_once):
+        sizes = summary.sizes(name)
+        assert (sizes == [100]) == (name in ran_once)
+        for n in sizes:
+            smaller = np.less(means(summary, OURS, n, "nmse"), means(summary, name, n, "nmse"))
+            assert smaller.all()
     covered = np.array([means(summary, OURS, n, "coverage") for n in summary.sizes(OURS)])
     met = ((covered >= COVERED[0]) & (covered <= COVERED[1])).all(axis=0)
     assert list(met) == [False, True, False, False]  # 500 random paths cover 98.1 %
