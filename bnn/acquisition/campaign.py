@@ -39,9 +39,17 @@ from bnn.acquisition.campaign_file import (
     read_campaign,
     write_campaign,
 )
-from bnn.acquisition.choice import POINTS, only_constants, select_runs, within_limits
+from bnn.acquisition.choice import (
+    POINTS,
+    check_members,
+    check_model,
+    only_constants,
+    select_runs,
+    within_limits,
+)
 from bnn.acquisition.possible import NEAR, PossibleRuns, outside
 from bnn.acquisition.success import success_probability
+from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.gp.regressor import GPRegressor
 from bnn.storage.reading import as_path
 from safe_files.locking import locked
@@ -86,6 +94,7 @@ class Campaign:
         random_state: Seed of the hypercubes, an integer >= 0.
 
     Raises:
+        TypeError: If the model is neither a GPRegressor nor an ensemble.
         ValueError: If an argument is invalid, or the file is not a campaign with these bounds.
 
     Examples:
@@ -137,9 +146,9 @@ class Campaign:
         if n_candidates < batch_size and not repeated:
             raise ValueError(f"n_candidates = {n_candidates}: must be >= batch_size = {batch_size}")
         self.model = GPRegressor() if model is None else model
-        is_estimator = hasattr(self.model, "fit") and hasattr(self.model, "get_params")
-        if not is_estimator or isinstance(self.model, type):
-            raise ValueError(f"model = {short(model)}: must be None or an estimator")
+        check_model(self.model)
+        if isinstance(self.model, EnsembleRegressor):
+            check_members(self.model.n_members)
         self.batch_size = batch_size
         self.n_candidates = n_candidates
         self.candidates = candidates

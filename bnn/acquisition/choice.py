@@ -123,9 +123,7 @@ def select_runs(
     check_flags(allow_replicates=allow_replicates)
     check_count("n", n, 1)
     check_fraction(min_feasibility=min_feasibility, min_gain=min_gain)
-    if not isinstance(model, GPRegressor | EnsembleRegressor):
-        needed = "a GPRegressor or an ensemble, not a wrapper, which has no covariances"
-        raise TypeError(f"model = {short(model)}: must be {needed}")
+    check_model(model)
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
     chances = _positive("success", success, len(asked), "candidates")
@@ -159,6 +157,20 @@ def select_runs(
     chosen, reductions = _best_runs(greedy, n, prices, chances, admissible, allow_replicates, least)
     variances = before - np.cumsum([0.0, *expected, *reductions])
     return np.array(chosen, dtype=int), variances[len(waiting) :]
+
+
+def check_model(model: object) -> None:
+    """Raise TypeError unless a model, fitted or not, can have covariances between points."""
+    if not isinstance(model, GPRegressor | EnsembleRegressor):
+        needed = "a GPRegressor or an ensemble, not a wrapper, which has no covariances"
+        raise TypeError(f"model = {short(model)}: must be {needed}")
+
+
+def check_members(K: int) -> None:
+    """Raise ValueError if an ensemble has too few members for covariances between points."""
+    if K < FEWEST_MEMBERS:
+        why = "their covariances between points are too noisy otherwise"
+        raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
 
 
 def _check_enough(admissible: Flags, n: int, allow_replicates: bool) -> None:
@@ -319,9 +331,7 @@ def _joint(
     members = model.fitted_members()
     samples = members.sample(X)
     K, _, n_out = samples.shape
-    if K < FEWEST_MEMBERS:
-        why = "their covariances between points are too noisy otherwise"
-        raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
+    check_members(K)
     mean = samples.mean(axis=0)
     away = (samples - mean) / np.sqrt(K - 1)
     draws = output_vectors(away)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import bnn
 from bnn.acquisition import campaign_file
@@ -465,10 +466,12 @@ def test_a_simulator_that_changes_its_inputs_a_little_leaves_the_first_round(fil
         ({"select_options": {"min_feasibility": 1.0}}, "min_feasibility = 1.0: must be in"),
         ({"select_options": {"allow_replicates": 2}}, "allow_replicates = 2: must be True"),
         ({"n_candidates": 4}, "n_candidates = 4: must be >= batch_size = 5"),
+        ({"model": bnn.VanillaEnsemble(n_members=30)}, "model has 30 members: must be at least"),
+        ({"model": LinearRegression()}, "LinearRegression.*: must be a GPRegressor or an ensemble"),
     ],
 )
 def test_wrong_choices_of_runs_are_named_before_the_first_run(file, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         bnn.Campaign(file, PLIES, **options)
     assert not file.exists()
 
