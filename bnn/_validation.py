@@ -252,7 +252,7 @@ def own_copy(value: Any) -> Any:
         return tuple(own_copy(entry) for entry in value)
     if isinstance(value, Mapping):
         return {name: own_copy(entry) for name, entry in value.items()}
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+    if hasattr(value, "__array__") and not isinstance(value, np.generic | type):
         return np.array(value)
     if isinstance(value, Kernel | Bounds):
         copied = copy.copy(value)
