@@ -39,7 +39,7 @@ reference = pd.read_csv(fe_data.shipped_table("reference"))
 points = reference[INPUTS].to_numpy()
 simulated = 2 * (reference[[*RANGES]].to_numpy() - low) / (high - low) - 1
 errors = reference[[f"standard_error_{name}" for name in RANGES]].to_numpy()
-of_means = 2 * errors / (high - low)
+of_means = 2 * errors / (high - low)  # standard errors of the means
 
 
 def mean_field(X, **parameters):
@@ -77,6 +77,6 @@ predictions = {
 }
 for name, (m, s) in predictions.items():
     error = bnn.metrics.rmse(simulated, m)
-    inside = bnn.metrics.coverage(simulated, m, s, noise=of_means)
+    inside = bnn.metrics.coverage(simulated, m, np.hypot(s, of_means))
     print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")
 save_picture(bnn.plots.plot_parity(simulated, mean, np.sqrt(variance), [*RANGES]), options.out)
