@@ -263,7 +263,7 @@ def own_copy(value: Any) -> Any:
 
 
 def read_only(X: Array) -> Array:
-    """Return a view of points for a function of the user, which would change them for all."""
+    """Return a view of points that a function of the user cannot change."""
     view = X.view()
     view.flags.writeable = False
     return view

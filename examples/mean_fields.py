@@ -33,8 +33,8 @@ X_rves = repeated[INPUTS].to_numpy()
 rves = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
 groups = repeated["group"].to_numpy()
 noise = bnn.HeteroscedasticNoise.from_replicates(X_rves, rves, groups, squares=(0,))
-# Means of 50 RVEs each, to which nothing is fitted. To the means of `repeated` the default
-# parameters of the mean-field model are fitted.
+# Means of 50 RVEs each, to which nothing is fitted. The default parameters of the mean-field model
+# are fitted to the means of `repeated`.
 reference = pd.read_csv(fe_data.shipped_table("reference"))
 points = reference[INPUTS].to_numpy()
 simulated = 2 * (reference[[*RANGES]].to_numpy() - low) / (high - low) - 1

@@ -197,8 +197,8 @@ def draw_stress_strain(ax: Axes, rve: SolvedRVE) -> None:
         ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=marked)
         for number, row in enumerate(numbered, start=1):
             ax.annotate(f"{number}", (strain[row], stress[row]), (3, 3), textcoords="offset points")
-    shears = [axes for axes, is_loaded in zip(order, loaded, strict=True) if is_loaded]
-    shears = [axes for axes in shears if axes[0] != axes[1]]
+    components = zip(order, loaded, strict=True)
+    shears = [axes for axes, is_loaded in components if is_loaded and axes[0] != axes[1]]
     half = f", {' and '.join(shears)} half the engineering shear" if shears else ""
     ax.set(xlabel=f"mean strain [-]{half}", ylabel="mean stress [MPa]")
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
