@@ -221,9 +221,13 @@ class PCARegressor(PredictiveRegressor):
         weights = None if data_noise is None else data_noise.weights
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantInputWarning)  # this model warns of it, too
-            self.estimator_: PredictiveRegressor = start.fit(
-                X, scores, keep_prior=keep_prior, sample_weight=weights
-            )
+            try:
+                self.estimator_: PredictiveRegressor = start.fit(
+                    X, scores, keep_prior=keep_prior, sample_weight=weights
+                )
+            except ValueError as error:
+                what = f"estimator, whose outputs y are {scores.shape[1]} scores"
+                raise ValueError(f"{what}: {error}") from error
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts as many scores as components."""

@@ -256,7 +256,7 @@ class Campaign:
         """Fit the model to all results.
 
         Returns:
-            The fitted model.
+            The fitted model. It predicts (n, n_out), also for one output.
         """
         return clone(self.model).fit(self.X, self.y)
 
@@ -316,7 +316,7 @@ class Campaign:
     def _size(self, model: Any, drawn: Array) -> int:
         """Return the number of runs of a new round, at most the number of possible runs."""
         options = self.select_options
-        if not self._possible.discrete.any() or options.get("allow_replicates"):
+        if options.get("allow_replicates"):
             return self.batch_size
         limits = options.get("output_bounds", (None, None))
         allowed = within_limits(model, drawn, limits, options.get("min_feasibility", 0.9))

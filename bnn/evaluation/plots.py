@@ -123,7 +123,8 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
         shows two inputs; if the number of inputs is odd, the last one is shown with the first.
 
     Raises:
-        ValueError: If the rounds do not have the same inputs, or there is not one name per input.
+        ValueError: If there is no round, the rounds do not have the same inputs, or there is not
+            one name per input.
 
     Examples:
         >>> import bnn
@@ -133,6 +134,8 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
         2
     """
     points = [as_points(f"rounds[{k}]", X) for k, X in enumerate(rounds)]
+    if not points:
+        raise ValueError("rounds: must have at least one round")
     numbers = [X.shape[1] for X in points]
     n_in = numbers[0]
     if any(number != n_in for number in numbers):

@@ -200,7 +200,8 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         except (TypeError, ValueError) as error:
             raise ValueError(f"{_refused(kernel)}: {error}") from None
         return float(kernel.variance) * correlation, flat + float(kernel.variance)
-    raise ValueError(f"{_refused(kernel)}: must be stationary, Linear, Warped or ConstantKernel")
+    kinds = "a kernel of bnn with a correlation of |(x - x') / L|, Linear, Warped or ConstantKernel"
+    raise ValueError(f"{_refused(kernel)}: must be {kinds}")
 
 
 def _refused(kernel: sk.Kernel) -> str:

@@ -51,7 +51,9 @@ def prior_rows(
                     total = sums.setdefault((name, i), np.zeros((2, n_out)))
                     total[:, j] += component_weights[j] * np.array([1.0, np.log(scale)])
     rows = []
-    for (name, i), (weight, logs) in sums.items():
+    kernels = [*dict.fromkeys(name for name, _ in sums)]
+    for name, i in sorted(sums, key=lambda key: (kernels.index(key[0]), key[1])):
+        weight, logs = sums[name, i]
         means = np.exp(logs / np.maximum(weight, TINY))
         texts = [f"{L:.3g}" if w > 0.0 else "–" for L, w in zip(means, weight, strict=True)]
         rows.append((f"length scale / range of {inputs[i]}, {name}", texts))

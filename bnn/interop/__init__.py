@@ -26,8 +26,8 @@ def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
     `botorch`.
 
     Args:
-        model: A fitted GPRegressor with a prior that `predict_gradient` supports, or a fitted
-            ensemble. Conditioning an ensemble requires at least 200 members.
+        model: A fitted GPRegressor without `mean=`, whose prior `predict_gradient` supports, or a
+            fitted ensemble. Conditioning an ensemble requires at least 200 members.
 
     Returns:
         A botorch.models.model.Model; for an ensemble a botorch.models.ensemble.EnsembleModel.

@@ -25,12 +25,15 @@ from bnn._validation import (
     check_ranges,
     own_copy,
     read_only,
+    varies,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
 from bnn.scaling import BoundsScaler
 from safe_files.progress import counted
 
 __all__ = ["SamplerPrior", "TablePrior"]  # what bnn exports
+
+FLAT = 1e-8  # least singular value, in half ranges, of points that fill a volume
 
 
 def truncated_normal_hypercube(
@@ -144,11 +147,12 @@ class TablePrior(FunctionPrior):
             "linear" for a FunctionAnchoredEnsemble if its data lie between the points: networks
             cannot follow the steps of "nearest" well, and intervals become too narrow. Outside the
             range of the points, "linear" takes the value at the nearest point. Distances are
-            relative to the range of each input.
+            relative to the range of each input. Inputs that do not vary between the points are
+            ignored. With many inputs "linear" is slow.
 
     Raises:
-        ValueError: If shapes do not match, there is only one realisation, a value is not finite, or
-            the interpolation is unknown.
+        ValueError: If shapes do not match, there is only one realisation, a value is not finite,
+            the interpolation is unknown, or linear and the points do not span their inputs.
 
     Examples:
         >>> import bnn
@@ -179,6 +183,8 @@ class TablePrior(FunctionPrior):
             raise ValueError(f"values have {n_values} points: must be {n}, one for each of points")
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
+        if interpolation == "linear":
+            _check_span(self._scaled(self.points))
 
     def stored_fields(self) -> dict[str, Any]:
         """Return the content of a file: the arguments of the constructor."""
@@ -204,14 +210,17 @@ class TablePrior(FunctionPrior):
                 f"X has the point {place}, which differs from the table's points: give "
                 'TablePrior(..., interpolation="linear")'
             )
-        if self.interpolation == "linear" and self.points.shape[1] == 1:
-            order = np.argsort(self.points[:, 0])
-            places = self.points[order, 0]
-            return np.apply_along_axis(lambda v: np.interp(X[:, 0], places, v[order]), 1, values)
-        # Distances in the ranges of the points do not depend on the units of the inputs.
-        scaler = BoundsScaler.fit(self.points)
-        scaled = scaler.transform(self.points)
-        at = scaler.transform(X)
+        varying = np.flatnonzero(varies(self.points))
+        if not len(varying):
+            return values[:, nearest]
+        if self.interpolation == "linear" and len(varying) == 1:
+            column = varying[0]
+            order = np.argsort(self.points[:, column])
+            places = self.points[order, column]
+            at = X[:, column]
+            return np.apply_along_axis(lambda v: np.interp(at, places, v[order]), 1, values)
+        scaled = self._scaled(self.points)
+        at = self._scaled(X)
         nearest[away] = KDTree(scaled).query(at[away])[1]
         if self.interpolation == "nearest":
             return values[:, nearest]
@@ -220,3 +229,21 @@ class TablePrior(FunctionPrior):
         outside = ~np.isfinite(linear).reshape(len(X), -1).all(axis=1)
         linear[outside] = by_point[nearest[outside]]
         return np.moveaxis(linear, 0, 1)
+
+    def _scaled(self, X: Array) -> Array:
+        """Return the inputs that vary between the points, in half ranges of the points.
+
+        Distances then do not depend on the units of the inputs.
+        """
+        scaled = BoundsScaler.fit(self.points).transform(X)
+        return np.asarray(scaled[:, varies(self.points)])
+
+
+def _check_span(scaled: Array) -> None:
+    """Raise ValueError unless the points (n, n_in) fill a volume, as linear interpolation needs."""
+    n_in = scaled.shape[1]
+    rank = np.linalg.matrix_rank(scaled - scaled.mean(axis=0), tol=FLAT) if n_in else 0
+    if rank < n_in:
+        raise ValueError(
+            f"points: {n_in} inputs vary in only {rank} directions; use interpolation='nearest'"
+        )

@@ -295,9 +295,9 @@ def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
 
 
 def _poor_modulus(E: float, across: float, misfit: float) -> list[str]:
-    """Return a warning if E_eff is not the modulus across the fibres [MPa], or fits poorly."""
+    """Return a warning if E_eff is not the modulus `across` the fibres along x, or fits poorly."""
     difference = E / across - 1
-    modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
+    modulus = f"the modulus along x, across the fibres, {across / 1e3:.4g} GPa"
     use = modulus
     reasons = []
     if abs(difference) > _MISLEADING_MODULUS:

@@ -146,6 +146,12 @@ def test_curves_that_do_not_differ_are_rejected(unit):
         PrincipalComponents.fit(10.0 * unit + unit * CURVES)
 
 
+def test_an_error_about_the_scores_says_so():
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(), NOISY.shape[1])
+    with pytest.raises(ValueError, match=r"outputs y are \d scores: y has \d outputs"):
+        PCARegressor(GPRegressor(prior, noise=NOISE)).fit(X, NOISY)
+
+
 def test_a_constant_input_is_warned_of_once_in_the_line_of_the_caller(components, tmp_path):
     constant = np.column_stack([X[:, 0], np.ones(len(X))])
     with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant") as warned:

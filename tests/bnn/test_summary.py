@@ -36,6 +36,16 @@ def test_length_scales_are_relative_to_the_range_of_each_input():
     }
 
 
+def test_inputs_come_in_the_order_of_the_data():
+    """Whatever their order in active_dims."""
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (2.0, 1.0)), active_dims=[1, 0])
+    values = rows(bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0]).summary())
+    assert [title for title in values if title.startswith("length")] == [
+        "length scale / range of x0, RBF",
+        "length scale / range of x1, RBF",
+    ]
+
+
 def test_a_component_without_weight_has_no_effect():
     components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (np.inf, 2.0)]
     model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=1e-3)

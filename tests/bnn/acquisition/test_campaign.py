@@ -70,6 +70,19 @@ def test_one_that_is_loaded_after_every_step_asks_for_the_same(tmp_path):
     np.testing.assert_array_equal(loaded.ask(), whole.ask())
 
 
+def test_a_round_has_fewer_runs_if_fewer_satisfy_the_limits(file):
+    """f(x) = x, and about 3 of 200 candidates lie between 0.5 and 0.515."""
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.3)), noise=0.01)
+    limits = {"output_bounds": (0.5, 0.515), "min_feasibility": 0.5}
+    sizes = {"n_initial": 6, "batch_size": 5, "n_candidates": 200}
+    campaign = bnn.Campaign(file, [(0.0, 1.0)], model, select_options=limits, **sizes)
+    first = campaign.ask()
+    campaign.tell(first, first[:, 0])
+    second = campaign.ask()
+    assert 1 <= len(second) < 5
+    np.testing.assert_allclose(second, 0.5, atol=0.03)
+
+
 def test_a_crash_while_the_file_is_written_leaves_the_old_one(file, monkeypatch):
     campaign, X = begun(file)
     before = file.read_bytes()

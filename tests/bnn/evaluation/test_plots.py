@@ -137,6 +137,7 @@ def test_names_may_be_any_sequence_of_one_each(plot):
         (lambda: plots.plot_slices(Plane(), X, at=[1.0]), "at has shape"),
         (lambda: plots.plot_slices(Plane(), X, np.zeros((5, 3))), "y has 3 outputs"),
         (lambda: plots.plot_rounds([X, X[:, :1]]), "rounds have"),
+        (lambda: plots.plot_rounds([]), "at least one round"),
     ],
 )
 def test_what_does_not_fit_is_named(call, message):

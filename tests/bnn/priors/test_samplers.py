@@ -62,7 +62,7 @@ def test_a_table_without_interpolation_has_values_at_its_points_in_any_order():
 @pytest.mark.parametrize("interpolation", ["nearest", "linear"])
 @pytest.mark.parametrize("units", [(1.0, 1e-3), (1e-3, 1e9), (1e9, 1.0)])
 def test_a_table_does_not_depend_on_the_units_of_its_inputs(interpolation, units):
-    """Nor on an input that does not vary in a table of nearest points."""
+    """Nor on an input that does not vary between its points."""
     rng = np.random.default_rng(0)
     points = rng.uniform((0.1, 300.0), (0.4, 310.0), (12, 2))
     values = rng.normal(size=(3, 12))
@@ -74,9 +74,11 @@ def test_a_table_does_not_depend_on_the_units_of_its_inputs(interpolation, units
     expected = at(points, new)
     np.testing.assert_allclose(at(points * units, new * units), expected, rtol=1e-6)
     np.testing.assert_array_equal(at(points * units, points * units), at(points, points))
-    if interpolation == "nearest":
-        fixed = [np.insert(array * units, 1, 7e5, axis=1) for array in (points, new)]
-        np.testing.assert_array_equal(at(*fixed), expected)
+    fixed = [np.insert(array * units, 1, 7e5, axis=1) for array in (points, new)]
+    np.testing.assert_array_equal(at(*fixed), at(points * units, new * units))
+    one = [np.column_stack([array[:, 0], 0.0 * array[:, 1] + 300.0]) for array in (points, new)]
+    np.testing.assert_array_equal(at(*one), at(points[:, :1], new[:, :1]))
+    assert np.isfinite(at(np.full((12, 2), 300.0), new)).all()
 
 
 def test_a_truncated_normal_hypercube_fills_every_stratum():
@@ -93,6 +95,10 @@ def test_a_truncated_normal_hypercube_fills_every_stratum():
     [
         (lambda: TablePrior(X1, np.zeros((2, 4))), "values have 4 points: must be 9"),
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
+        (
+            lambda: TablePrior(X1 * [1.0, 2.0], np.zeros((2, 9)), "linear"),
+            "2 inputs vary in only 1 directions",
+        ),
         (
             lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2),
             "prior is the number 1.0",

@@ -117,8 +117,8 @@ def test_too_few_plastic_increments_are_counted_in_words(count, start):
 @pytest.mark.parametrize(
     ("misfit", "across", "texts", "absent"),
     [
-        (0.0, 2.0, ["% below the modulus across the fibres", "use that modulus"], ["errs in"]),
-        (0.1, 1.0, ["errs in the stress yy by", "use the modulus across the fibres"], ["E_eff is"]),
+        (0.0, 2.0, ["% below the modulus along x,", "use that modulus"], ["errs in"]),
+        (0.1, 1.0, ["errs in the stress yy by", "use the modulus along x,"], ["E_eff is"]),
     ],
 )
 def test_a_warning_on_E_states_only_what_is_above_its_limit(
