@@ -35,12 +35,18 @@ from fe_data.loading import ALL_AXES, Loading, Segment
 from safe_files.text import Short
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
+# If the problem may have its tangent damped, the iteration also stops at this growth to a residual
+# of this many mean stresses. Linear systems of such trials are the slowest to solve.
+_GROWN = 10.0
+_LARGE = 2.0
 _LARGEST_ACCURACY = 0.1  # relative residual of a linear solve
 # Damping of the tangent at first, its bounds, and its factors after a step. It falls with the
-# residual, but grows faster, so that cycles of the iteration raise it.
+# residual, but grows faster, so that cycles of the iteration raise it. It also falls if the
+# residual stays the same: too large a damping would otherwise never end.
 _DAMPING = 0.3
 _DAMPING_BOUNDS = (1e-3, 10.0)
 _DAMPING_FACTORS = (0.5, 8.0)
+_DAMPING_OF_EQUAL_RESIDUALS = 0.8
 # A residual is relative to the mean stress. The smallest reference is this fraction of the largest
 # mean stress so far, because the stress may be zero after unloading.
 _LEAST_SCALE = 0.1
@@ -201,7 +207,8 @@ class Follower(Short):
         """Return the damping of the next step, from the change of the residual by the last one."""
         if len(self.residuals) > 1:
             low, high = _DAMPING_FACTORS
-            damping *= min(high, max(low, self.residuals[-1] / self.residuals[-2]))
+            ratio = self.residuals[-1] / self.residuals[-2]
+            damping *= min(high, max(low, _DAMPING_OF_EQUAL_RESIDUALS * ratio))
         return min(_DAMPING_BOUNDS[1], max(_DAMPING_BOUNDS[0], damping))
 
     def _relative(self, residual: Residual) -> float:
@@ -214,7 +221,10 @@ class Follower(Short):
         first, last = self.residuals[0], self.residuals[-1]
         if not np.isfinite(last) or last > _DIVERGED * first:
             return True
-        patience = self.problem.newton.patience
+        newton = self.problem.newton
+        if newton.damped and last > max(_LARGE, _GROWN * first):
+            return True
+        patience = newton.patience
         is_late = patience is not None and len(self.residuals) > patience
         return self.segments > 1 and is_late and last > first
 

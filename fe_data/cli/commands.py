@@ -192,7 +192,7 @@ def rve(
     if mesh is not None:
         show(f"wrote {mesh}")
     if strength is not None and not (broken and broken.is_reached):
-        why = "the mean stress did not fall by 1 %: load further with --loading"
+        why = "the mean stress did not fall by 1 % from its peak: load further with --loading"
         return say(f"{strength} was not reached: {why}", INCOMPLETE)
     return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
 

@@ -27,8 +27,10 @@ def report(summary: fe_data.GenerationSummary, out: Path) -> int:
         show(f"{number} a warning (first: sample {index}, {warning})")
     if unfitted := summary.counts.get("unfitted", 0):
         number = several(unfitted, "sample lacks", "samples lack")
-        say(f"{number} {LACKED}: status unfitted in {out / TABLE}", INCOMPLETE)
+        where = f": status unfitted in {out / TABLE}" if summary.table_written else ""
+        say(f"{number} {LACKED}{where}", INCOMPLETE)
     if failed := summary.counts["failed"]:
         what = several(failed, "sample", "samples")
-        return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
+        where = f": see {out / FAILURES}" if summary.table_written else ""
+        return say(f"{what} failed{where}", INCOMPLETE)
     return INCOMPLETE if unfitted else OK

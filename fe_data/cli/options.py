@@ -152,7 +152,7 @@ def settings(
     min_spacing: MinSpacing = Settings.min_spacing,
     resolution: Resolution = Settings.resolution,
     increments: Annotated[
-        int, Integer(help="number of equal load increments")
+        int, Integer(help="number of equal load increments, at least 4")
     ] = Settings.increments,
     strain: Annotated[
         float, Number(help="final mean strain xx [-], negative in compression")
@@ -373,11 +373,11 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
 
 
 def require_random(n_fibres: int, replicates: int) -> None:
-    """Raise a ValueError for several microstructures of one fibre, which are all equal."""
+    """Raise a ValueError for several microstructures of one fibre."""
     if n_fibres == 1 < replicates:
         raise ValueError(
-            f"replicates = {replicates} is out of range: one fibre forms a square array, in which "
-            "all seeds are equal; give --replicates 1, or a larger --n-fibres"
+            f"replicates = {replicates} is out of range: one fibre forms a square array, and seeds "
+            "differ only by the mesh; give --replicates 1, or a larger --n-fibres"
         )
 
 

@@ -256,7 +256,7 @@ class Strength(Short):
         strength_MPa: Component of the mean stress with the largest size, at the peak of the norm of
             the mean stress [MPa]; positive.
         strain_at_strength: The same component of the mean strain tensor, as a size [-].
-        is_reached: Whether the stress fell after the peak; otherwise the path was too short.
+        is_reached: Whether the stress fell by 1 % after the peak; otherwise the path was too short.
         debonded_fraction: Length fraction of the interfaces without traction at the end [-].
         damaged_fraction: Length fraction of the interfaces that soften or have debonded [-].
         dissipated_J_m2: Work that interfaces and softening phases have dissipated at the end, per

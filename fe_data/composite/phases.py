@@ -308,7 +308,8 @@ class Phases(Short):
                 del inner[last]
                 last = "G_TT_GPa"
             inner[last] = number(name, value)
-        return _phases({"phases": content, "source": self.source})
+        phases = _phases({"phases": content, "source": self.source})
+        return dataclasses.replace(phases, measured=self.measured)
 
     def _stored_name(self, name: str) -> str:
         """Return the key in `fields` of a number that a file may write in another way."""

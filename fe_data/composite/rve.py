@@ -343,7 +343,7 @@ def _strength(path: EquilibriumPath, side: float | None) -> Strength | None:
     stress = np.abs(state.peak.stress / TO_KELVIN)
     strain = np.abs(state.peak.strain / TO_KELVIN)
     axis = int(stress.argmax())
-    fallen = 1 - np.linalg.norm(state.mean_stress) / state.peak.norm
+    fallen = 1 - state.peak.lowest / state.peak.norm
     stored = end["work_on_phases"] + end.get("interface_energy", 0.0)
     spent = end.get("debonding_energy", 0.0) + end["viscous_energy"] + end["snap_energy"]
     dissipated = end.get("debonding_energy", 0.0) + end.get("softening_energy", 0.0)

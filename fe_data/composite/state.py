@@ -37,6 +37,7 @@ class Peak(NamedTuple):
     norm: float  # of the mean stress [MPa]
     stress: Floats  # (6,) mean stress in Kelvin's notation [MPa]
     strain: Floats  # (6,) mean strain in Kelvin's notation
+    lowest: float  # norm of the mean stress since then [MPa]
 
 
 class State(NamedTuple):

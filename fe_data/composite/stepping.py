@@ -365,8 +365,9 @@ class IncrementalModel(IncrementalProblem):
         norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
         if peak is None or norm > peak.norm:
             turn = _axes_of(self._segment)
-            peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain)
-            self.state = self.state._replace(peak=peak)
+            peak = Peak(norm, turn @ self.state.mean_stress, turn @ self.mean_strain, norm)
+        peak = peak._replace(lowest=min(norm, peak.lowest))
+        self.state = self.state._replace(peak=peak)
 
     def _with_snap(self, old: Work, new: Work) -> Work:
         """Return the work of a step, whose viscous work may be that of a snap.

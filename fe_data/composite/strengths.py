@@ -171,8 +171,8 @@ def _break(
         return strength, str(solved.stop)
     return (
         strength,
-        "the mean stress did not fall by 1 % until the end of the loading, at a strain of "
-        f"{loading.largest_strain:.3g}",
+        "the mean stress did not fall by 1 % from its peak until the end of the loading, at a "
+        f"strain of {loading.largest_strain:.3g}",
     )
 
 

@@ -69,6 +69,10 @@ def test_failed_samples_give_exit_code_1(tmp_path, capsys):
     assert code == 1
     assert "60 failed" in out
     assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
+    shard = tmp_path / "shard"
+    command = ["generate", "noise", "--out", shard, "--shard", "1/2", *QUICK]
+    assert run(capsys, *command, rve=rve)[2].endswith("fe_data: 30 samples failed\n")
+    assert not (shard / "failures.csv").exists()
 
 
 GENERATE = "generate noise --out {}"

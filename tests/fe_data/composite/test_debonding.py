@@ -23,6 +23,7 @@ from fe_data import (
 from fe_data.composite.rve import cohesive_law, composite_domain, composite_model
 from fe_data.composite.stepping import _VISCOSITY as VISCOSITY
 from fe_data.composite.stepping import IncrementalModel
+from fe_data.composite.strengths import strength_loading
 from fe_data.geometry.microstructure import random_microstructure
 from tests.fe_data.composite.debonding import CUT, DEBONDING, GLASS_EPOXY, ONE, simulated
 
@@ -214,6 +215,20 @@ def test_the_path_ends_when_the_stress_has_fallen(broken):
     side = 0.007 / (2 * THREE.radii[0])  # mm
     dissipated = broken.history["debonding_energy"][-1] * side * 1e3
     assert strength.dissipated_J_m2 == pytest.approx(dissipated)
+
+
+def test_a_peak_counts_though_the_stress_recovers_after_it():
+    """The matrix hardens again when one fibre has debonded; the stress ends just below its peak."""
+    one = Microstructure([[0.123, 0.456]], (0.3 / np.pi) ** 0.5)
+    path = strength_loading("transverse_tension")
+    plastic = named_phases("glass_epoxy_debonding")
+    rve = simulated(plastic, one, path, resolution=3.0, drop=0.2)
+    stress = rve.history["stress"][:, 0]
+    peak = stress.argmax()
+    assert 0 < peak < len(stress) - 1
+    assert stress[peak:].min() < 0.93 * stress[peak]
+    assert stress[-1] > 0.99 * stress[peak]
+    assert rve.strength.is_reached
 
 
 def test_the_mesh_opens_where_the_interface_is_damaged(broken):

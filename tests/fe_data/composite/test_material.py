@@ -407,6 +407,7 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
     settings = dataclasses.replace(SMALL, strain=0.03)
     for row, values in enumerate([(3.35, 40.0), (4.0, 35.0)]):
         of_row = glass.with_fields(dict(zip(names, values, strict=True)))
+        assert of_row.measured == glass.measured
         seed = int(table.seed[row])
         alone = solve_material(of_row, VolumeFraction(0.3), seed, settings).history["stress"]
         assert stress[row].tolist() == alone[1:, 0].tolist()
