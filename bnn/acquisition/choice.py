@@ -136,7 +136,7 @@ def select_runs(
     else:
         wanted = model.checked_inputs(region, "region")
     waiting = asked[:0]
-    if pending is not None and np.size(pending):
+    if pending is not None and as_array("pending", pending).size:
         waiting = model.checked_inputs(pending, "pending")
     runs = np.concatenate([asked, waiting])
     points = np.concatenate([runs, wanted])

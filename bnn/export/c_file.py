@@ -49,6 +49,7 @@ def to_c(
             that C, C++, their libraries or the file itself use are rejected.
         members: Number of networks to write, the first ones of the ensemble; None writes all.
         include_noise: Whether the standard deviation includes the noise; otherwise it is epistemic.
+            That of a constant output of an ensemble is zero; in Python it is the rounding error.
         max_bytes: Largest allowed size of the file.
 
     Raises:

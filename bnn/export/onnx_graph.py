@@ -75,6 +75,7 @@ def to_onnx(
         path: Path of the file.
         members: Number of networks to write, the first ones of the ensemble; None writes all.
         include_noise: Whether the standard deviation includes the noise; otherwise it is epistemic.
+            That of a constant output of an ensemble is zero; in Python it is the rounding error.
 
     Raises:
         TypeError: If the model is neither a GPRegressor nor an ensemble.

@@ -44,7 +44,9 @@ HOW = {
     "$(make -s python) -m fe_data rve --vf 0.40 --material glass_epoxy --strain -0.01 "
     "--increments 20 --out one": SMALL,
     "python -m fe_data envelope --material glass_epoxy_ly556_breaking --vf 0.62 --min-spacing 1.03 "
-    "--n-fibres 5 --resolution 4 --drop 0.02 --out envelope": ("--points 2 --replicates 1"),
+    "--n-fibres 5 --resolution 4 --drop 0.02 --out envelope": (
+        "--points 2 --replicates 1 --n-fibres 2 --resolution 3"
+    ),
     "python -m prior_study --out study.npz": f"{STUDY} --priors A",
     "python -m prior_study --out proper.npz --optimiser proper": STUDY,
 }
@@ -252,7 +254,7 @@ def test_the_python_of_an_own_composite_runs_and_prints_the_lines_of_the_page(
     ("head", "others", "options"),
     [
         ("vf,E_f_GPa,b_m_MPa,c_m", "400,400,0.4", ""),
-        ("vf,matrix.elasticity.E_GPa", "3.1", "--material glass_epoxy --loading -0.01,free,free"),
+        ("vf,matrix.elasticity.E_GPa", "3.1", "--material glass_epoxy --loading -0.002,free,free"),
     ],
     ids=["paper", "material"],
 )

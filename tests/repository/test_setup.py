@@ -281,11 +281,8 @@ FILES = [
     ("source", "nothing", NO_FILE, NOT_INSTALLED),
 ]
 TORCH_FILES = [
-    ("2.0", "wheel", "itself", "", ""),
-    ("2.0", "wheel", "another file", NOT_INSTALLED, NOT_DOWNLOADED),
     ("2.0", "wheel", "nothing", NO_HASH, NOT_INSTALLED),
     ("2.0+cpu", "wheel", "nothing", "", ""),
-    ("2.0", "source", "itself", NO_FILE, NOT_DOWNLOADED),
     ("2.0+cpu", "source", "nothing", NO_FILE, NOT_DOWNLOADED),
 ]
 CASES = [

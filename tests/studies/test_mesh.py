@@ -10,12 +10,9 @@ from studies.mesh.materials import AXES, FINENESS, SATURATING, SEEDS, solve
 CASES = [
     ("glass_epoxy", "fibres", "tension", 0.01),
     ("glass_epoxy", "fibres", "shear", 0.008),
-    ("glass_epoxy", "void", "tension", 0.01),
-    (SATURATING, "fibres", "tension", 0.01),
     (SATURATING, "fibres", "shear", 0.01),
     (SATURATING, "void", "tension", 0.01),
     ("boron_aluminium", "fibres", "tension", 0.002),
-    ("boron_aluminium", "fibres", "shear", 0.002),
     ("boron_aluminium", "void", "tension", 0.002),
 ]
 

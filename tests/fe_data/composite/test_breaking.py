@@ -49,14 +49,6 @@ RVES = {
 PULL = (0.02, *[None] * 5)
 PULLED = Loading(PULL, increments=20)
 COOLED = Loading([(None,) * 6, PULL], temperature=(-60.0, -60.0), increments=(3, 20))
-# Each of what breaks with two RVEs, and each law
-FAST = [
-    ("interface", "fibres", "j2"),
-    ("damage", "void", "drucker_prager"),
-    ("interface", "interphase", "paraboloidal"),
-    ("damage", "cooling", "j2"),
-]
-ALL = [(breaking, rve, law) for breaking in BREAKING for rve in RVES for law in LAWS]
 
 
 def breakable(breaking, law):
@@ -67,13 +59,9 @@ def breakable(breaking, law):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("breaking", "rve", "law"),
-    [
-        pytest.param(*case, marks=() if case in FAST else pytest.mark.slow, id="-".join(case))
-        for case in ALL
-    ],
-)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("rve", RVES)
+@pytest.mark.parametrize("breaking", BREAKING)
 def test_what_breaks_meets_voids_interphases_laws_and_cooling(breaking, rve, law):
     """Each path reaches its end or 2 % below its peak, and all energies are found."""
     phases = breakable(breaking, law)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fe_data import (
-    ConvergenceError,
     HardeningTable,
     Inputs,
     Isotropic,
@@ -335,25 +334,16 @@ def test_a_tangent_far_from_symmetric_is_solved_by_lu(indefinite, skewness, lu_f
 
 
 @pytest.mark.slow
-def test_a_path_is_followed_in_smaller_steps_and_given_up():
-    """Perfect plasticity: a mean stress beyond the limit load has no equilibrium."""
-    matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": 400.0})
-    phases = Phases(matrix, Material(Isotropic(400.0, 0.25)))
-    with pytest.raises(ConvergenceError, match="of segment 1 of the path"):
-        small(phases, Loading((None,) * 3, (5000.0, 0.0, 0.0)), increments=1)
-
-
-@pytest.mark.slow
 def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
     """Across the fibres at v_f = 0.6, far beyond yield; the matrix by 1.5."""
-    microstructure = random_microstructure(0.6, 1, 6, 1.04)
+    microstructure = random_microstructure(0.6, 1, 2, 1.04)
     ends = []
     for sign in (1, -1):
         rve = solve_composite(
             named_phases("glass_epoxy"),
             microstructure,
             Loading((sign * 0.03, *(None,) * 5)),
-            increments=30,
+            increments=15,
             resolution=3.0,
             silent=True,
         )

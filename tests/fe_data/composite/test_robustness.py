@@ -96,7 +96,7 @@ def sample(number, seed):
         (
             MATERIALS[i % len(MATERIALS)],
             float(rng.choice([0.1, 0.4, 0.6])),
-            int(rng.choice([1, 6, 12, 30], p=[0.5, 0.35, 0.12, 0.03])),
+            int(rng.choice([1, 4, 6, 12], p=[0.5, 0.35, 0.12, 0.03])),
             COARSE if rng.random() < 0.85 else None,
             str(rng.choice(list(LOADINGS))),
         )
