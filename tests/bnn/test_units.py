@@ -55,11 +55,11 @@ MODELS = {
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_do_not_depend_on_the_unit(name):
-    """Powers of two near 1e52, 1e99 and 1e-70, so that only the unit differs."""
+    """Powers of two near 1e99 and 1e-70, so that only the unit differs."""
     one = MODELS[name](1.0)
     wanted = one.predict(X_NEW, return_std=True, include_noise=True)
     slopes = one.predict_gradient(X_NEW, include_noise=True)
-    for power in (173, 329, -232):
+    for power in (329, -232):
         unit = 2.0**power
         model = MODELS[name](unit)
         prediction = model.predict(X_NEW, return_std=True, include_noise=True)
@@ -123,7 +123,7 @@ def test_a_constant_of_any_size_is_predicted_and_saved(value, noise, tmp_path):
         assert np.all(std > 0.0)
 
 
-@pytest.mark.parametrize("freedom", [1e8, 1e10, 1e12, 1e14, 1e99])
+@pytest.mark.parametrize("freedom", [1e8, 1e99])
 def test_many_degrees_of_freedom_are_gaussian_noise(freedom):
     heavy = bnn.StudentNoise(0.1, freedom)
     model = bnn.GPRegressor(process(1.0), noise=heavy).fit(X, Y)

@@ -4,7 +4,6 @@ import copy
 import re
 import typing
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -84,7 +83,3 @@ def test_full_memory_leads_to_the_section():
     with pytest.raises(MemoryError) as caught, memory_errors():
         raise RuntimeError("CUDA out of memory")
     assert caught.value.__notes__ == [see("memory")]
-
-
-def test_the_page_is_where_the_messages_say():
-    assert Path(ROOT / PAGE).is_file()

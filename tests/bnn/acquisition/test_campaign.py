@@ -178,7 +178,6 @@ def share_of_failures(path, seed, fails):
 
 # Each is about 40 % of the domain.
 FAILING = {
-    "half": lambda X: X[:, 0] < 0.8,
     "disc": lambda X: (X[:, 0] - 1.0) ** 2 + X[:, 1] ** 2 < 0.5,
     "band": lambda X: np.abs(X[:, 0] - 1.0 - X[:, 1]) < 0.45,
 }

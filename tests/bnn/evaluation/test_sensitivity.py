@@ -102,7 +102,7 @@ def test_indices_and_their_intervals_of_functions_in_closed_form(name, n):
     assert np.mean(inside) > 0.85
 
 
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-100, 1e100, 1e200, 1e307])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e307])
 def test_indices_do_not_depend_on_the_size_of_the_outputs(size):
     box = [(0.0, 1.0)] * 2
     one = bnn.sensitivity(Formula(FUNCTIONS["linear"][0]), box)

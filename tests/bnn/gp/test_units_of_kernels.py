@@ -170,8 +170,8 @@ def test_units_follow_from_the_formula(kernel, wanted):
         assert exponents == {k: pytest.approx(v, abs=1e-6) for k, v in wanted.items()}
 
 
-@pytest.mark.parametrize("period", range(2, 21))
-@pytest.mark.parametrize("rows", [6, 21, 81])
+@pytest.mark.parametrize("period", [2, 3, 5, 6, 20])
+@pytest.mark.parametrize("rows", [6, 81])
 def test_units_follow_whatever_the_order_of_levels(rows, period):
     """Also if rows at equal distances, such as 0, 5, 10, 15 and 20, have the same level."""
     numbers = np.arange(rows)

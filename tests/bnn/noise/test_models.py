@@ -222,7 +222,7 @@ def test_scores_take_weights_and_no_deviations():
 # Ways to give no noise for one output, and for two
 ZEROS_OF_ONE = [0.0, [0.0], np.zeros(1), [[0.0]], np.zeros((1, 1)), np.zeros((1, 1), dtype=int)]
 ZEROS_OF_TWO = [0.0, [0.0, 0.0], np.zeros((2, 2))]
-WITH_A_SEARCH = [0.0, [0.0], np.zeros((1, 1), dtype=int)]  # fewer, as a search takes longer
+WITH_A_SEARCH = [0.0, np.zeros((1, 1), dtype=int)]  # fewer, as a search takes longer
 ONE = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
 OPEN = bnn.GaussianProcessPrior(0.0, bnn.RBF(None, None))
 

@@ -83,6 +83,7 @@ def test_what_another_option_needs_is_refused_before_files_are_removed(
     assert result.read_text() == EARLIER
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_modulus_that_each_fibre_has_cannot_be_varied(folder, capsys):
     (folder / "design.csv").write_text("fibres.elasticity.E_GPa\n60\n80\n")
     words = (
@@ -155,7 +156,7 @@ def test_the_order_of_strengths_does_not_matter(folder, monkeypatch):
     assert configurations[0] == configurations[1]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("interphase", [np.float32(0.125), np.int64(1), 1])
 def test_numbers_of_any_type_give_the_same_configuration(tmp_path, interphase):
     ring = "phases:\n  interphase: {elasticity: {E_GPa: 3.0, nu: 0.3}}\n"

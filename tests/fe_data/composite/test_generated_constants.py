@@ -42,12 +42,6 @@ def test_a_dataset_of_a_material_has_all_constants(tmp_path):
         generate(DESIGN, COARSE, tmp_path / "plain", constants=True, **choices)
 
 
-def test_constants_need_a_material(tmp_path):
-    with pytest.raises(ValueError, match="constants = True needs the phases of a material"):
-        generate(DESIGN, COARSE, tmp_path / "new", constants=True)
-    assert not (tmp_path / "new").exists()
-
-
 GOOD = EffectiveProperties(500.0, 0.4, 120.0, 0.28, 1e-3, 0.0, 0.0, 119.0, "")
 
 

@@ -87,7 +87,6 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("nu: 0.3", "nu: 0.3, E_GPa: 3", "the key 'E_GPa' is given twice"),
         ("E_GPa: 100", "E_GPa: 0100", "matrix.elasticity: E_GPa = '0100' must be a number"),
         ("E_GPa: 100", "E_GPa: 1:40", "matrix.elasticity: E_GPa = '1:40' must be a number"),
-        ("E_GPa: 100", "E_GPa: 1_00", "matrix.elasticity: E_GPa = '1_00' must be a number"),
         ("E_GPa: 100", 'E_GPa: "100"', "matrix.elasticity: E_GPa = '100' must be a number"),
         (
             "E_GPa: 100",
@@ -97,7 +96,6 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("E_GPa: 100", "E_GPa: 2001-01-01", "E_GPa = '2001-01-01' must be a number"),
         ("E_GPa: 100", "E_GPa: " + 5000 * "1", "line 5: the number 1{20}… has 5000 characters"),
         ("[400, 450, 500]", "[400, 4_50, 500]", "'4_50'"),
-        ("[400, 450, 500]", '[400, "450", 500]', "'450'"),
         ("E_GPa: 100", "E_GPa: !!float 100", "line 5: the tag 'tag:yaml.org,2002:float' is not"),
         ("source: a test", "source: !!python/object:os.x {}", "line 2: the tag 'tag:yaml.org,2002"),
         ("source: a test", "source: &a a test\nb: *a", r"line 3: the alias \*a is not allowed"),
@@ -137,8 +135,6 @@ def test_plastic_laws_need_isotropic_elasticity():
     carbon = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0)
     with pytest.raises(ValueError, match="law = 'j2' needs isotropic elasticity"):
         Material(carbon, "j2", {"yield_stress": 100.0})
-    with pytest.raises(ValueError, match="name = 'steel' is no known material: allowed are boron"):
-        named_phases("steel")
     assert YieldStress(100.0)(0.5) == 100.0
 
 

@@ -58,7 +58,7 @@ def test_along_the_pores_a_plate_follows_the_law_of_mixtures():
     assert constants.G_LT_GPa == pytest.approx(G * (1 - porosity) / (1 + porosity), rel=3e-3)
 
 
-@pytest.mark.parametrize("nu", [0.0, 0.3, 0.45, 0.4501, 0.499])
+@pytest.mark.parametrize("nu", [0.0, 0.45, 0.4501, 0.499])
 def test_the_ratio_of_in_plane_moduli_does_not_depend_on_poissons_ratio(nu):
     """E* / E of a plate with holes (Cherkaev, Lurie & Milton 1992); .39247 from a fine mesh."""
     matrix = Material(Isotropic(E, nu))

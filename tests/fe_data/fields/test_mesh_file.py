@@ -10,7 +10,6 @@ from fe_data import (
     Loading,
     Microstructure,
     MicrostructureError,
-    Settings,
     named_phases,
     save_mesh,
     solve_composite,
@@ -190,10 +189,3 @@ def test_a_mesh_that_cannot_be_written_is_refused_at_once(
     assert re.search(message, said)
     assert "simulated" not in said
     assert (tmp_path / "theirs.inp").read_text() == "*Heading\n A job\n"
-
-
-def test_only_a_solved_rve_and_a_known_suffix_are_accepted(rve, tmp_path):
-    with pytest.raises(ValueError, match="must end in one of"):
-        save_mesh(rve, tmp_path / "rve")
-    with pytest.raises(TypeError, match="rve"):
-        save_mesh(Settings(), tmp_path / "rve.msh")

@@ -89,9 +89,9 @@ def test_a_gap_that_is_too_narrow_is_named():
 
 
 @pytest.mark.parametrize("height", [1.0, 0.985, 2.0])
-@pytest.mark.parametrize("resolution", [None, 1.0, 3.0, 5.0])
+@pytest.mark.parametrize("resolution", [None, 1.0, 5.0])
 def test_a_fibre_that_nearly_touches_its_own_image_is_meshed(height, resolution):
-    for radius in (0.45, 0.475, 0.49):
+    for radius in (0.45, 0.49):
         micro = clear_of_edges(Microstructure([[0.5, 0.5 * height]], radius, height=height))
         mesh = generate_mesh(Outline(micro, resolution))
         assert smallest_jacobian(mesh.points[mesh.triangles]) > 0

@@ -114,10 +114,6 @@ UNSAFE = {
     "seed: &a 3\nat: *a": "the alias *a is not allowed",
     "seed: !!int 3": "the tag 'tag:yaml.org,2002:int' is not allowed",
     "seed: 010": "seed = '010' is not allowed",
-    "seed: 1:30": "seed = '1:30' is not allowed",
-    f"seed: {5000 * '1'}": "has 5000 characters",
-    'seed: "\\e[2J"': "has control characters",
-    f"seed: [{10_001 * '1,'}]": "more than 10000 entries",
 }
 
 

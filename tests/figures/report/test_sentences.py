@@ -13,10 +13,10 @@ from scipy import stats
 from figures.composite import problem
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
-from figures.report.comparison import DIFFERS, NOT_COMPARABLE, PARTLY, REPRODUCED, compare
+from figures.report.comparison import DIFFERS, NOT_COMPARABLE, PARTLY, REPRODUCED
 from figures.report.tables import RUNS
 from figures.scores import Interval, as_interval, written
-from tests.figures.report.committed import metrics, ours, quoted, typed_run
+from tests.figures.report.committed import metrics, ours, quoted
 from tests.figures.report.sentences import (
     ABSTRACT,
     ARTICLE,
@@ -29,7 +29,7 @@ from tests.figures.report.sentences import (
     text,
     value,
 )
-from tests.figures.report.test_findings import EPOCHS, allowed_gain
+from tests.figures.report.test_findings import EPOCHS, allowed_gain, entries
 
 FULL = "full"
 AUTHORS = "full-authors"  # trained on the published tables
@@ -75,11 +75,6 @@ def ends(numbers, decimals):
 
 def percents(shares):
     return f"{written(100 * min(shares), 0)} to {percent(max(shares))}"
-
-
-def entries(run=FULL):
-    """The comparisons with all figures and tables of the paper."""
-    return compare(typed_run(run))
 
 
 @quotes(
