@@ -245,5 +245,6 @@ def _check_span(scaled: Array) -> None:
     rank = np.linalg.matrix_rank(scaled - scaled.mean(axis=0), tol=FLAT) if n_in else 0
     if rank < n_in:
         raise ValueError(
-            f"points: {n_in} inputs vary in only {rank} directions; use interpolation='nearest'"
+            f"points: {n_in} inputs vary, but fill only {rank} dimensions; "
+            "use interpolation='nearest'"
         )

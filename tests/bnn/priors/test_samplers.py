@@ -97,7 +97,7 @@ def test_a_truncated_normal_hypercube_fills_every_stratum():
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
         (
             lambda: TablePrior(X1 * [1.0, 2.0], np.zeros((2, 9)), "linear"),
-            "2 inputs vary in only 1 directions",
+            "2 inputs vary, but fill only 1 dimensions",
         ),
         (
             lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2),

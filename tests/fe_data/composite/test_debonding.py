@@ -102,6 +102,7 @@ def test_assembled_forces_do_the_work_of_the_tractions_and_have_their_derivative
 
 LOADINGS = {
     "transverse": Loading((0.005, None, None, None, None, None)),
+    "plane strain": Loading((0.005, None, None)),
     "compression": Loading((-0.01, None, None, None, None, None)),
     "shear": Loading((None, None, None, None, 0.005, None)),
 }

@@ -26,7 +26,7 @@ def opened(mode, share=1.0, steps=400, law=LAW):
     return path, responses
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
 def test_the_work_to_separate_is_the_toughness_of_the_mode(share):
     """G_Ic, G_IIc, and between them the value of Benzeggagh and Kenane, to 1e-6."""
     mode = np.arcsin(np.sqrt(share))
@@ -101,7 +101,7 @@ def mixed(sizes, shares):
 RELOADED = np.concatenate([np.linspace(0, 0.6, 60)[1:], [0.3, 0.1, 0.4], np.linspace(0.5, 1.1, 31)])
 CHANGING = np.linspace(0.0, 1.0, 92)
 MIXED = {
-    **{f"B = {B:g}": mixed(RELOADED, np.full(93, B)) for B in (0, 0.25, 0.75, 1)},
+    **{f"B = {B:g}": mixed(RELOADED, np.full(93, B)) for B in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)},
     "from opening to sliding": mixed(1e-3 + CHANGING, CHANGING**2),
     "from sliding to more opening": mixed(1e-3 + CHANGING, 1 - CHANGING**2 / 3),
     "closed and sheared": mixed(RELOADED, np.ones(93)) - [1e-6, 0.0, 0.0],
@@ -176,6 +176,7 @@ def test_a_file_has_an_interface(tmp_path):
     for wrong, what in (
         (shipped.replace("    fibre_diameter_um: 7.0\n", ""), "fibre_diameter_um is missing"),
         (shipped.replace("toughness_I_J_m2: 2.0", "toughness_I_J_m2: 0.01"), "is too small"),
+        (shipped.replace("normal_strength_MPa: 50.0", "normal_strength_MPa: 0"), "normal_strength"),
     ):
         (tmp_path / "wrong.yaml").write_text(wrong)
         with pytest.raises(ValueError, match=rf"wrong\.yaml: interface.*{what}"):
