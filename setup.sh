@@ -91,6 +91,22 @@ compile_solver() {
   say "fe_data cannot simulate an RVE here (see above)"
 }
 
+# An OpenBLAS that is older than the processor takes it for one of 2004, without AVX2.
+check_kernels() {
+  local python
+  python=$(sed -n 2p "$stamp")
+  grep -qw avx2 /proc/cpuinfo 2>/dev/null || return 0
+  "$python" - 2>/dev/null <<'END' || return 0
+import sys
+import numpy
+import scipy.linalg
+from threadpoolctl import threadpool_info
+sys.exit(all(library.get("architecture") != "Prescott" for library in threadpool_info()))
+END
+  say "OpenBLAS does not know this processor and takes up to twice as long for many data: add" \
+    "'export OPENBLAS_CORETYPE=Haswell' to the profile of your shell"
+}
+
 leave() { # keeps the path file of another checkout
   local python
   python=$(sed -n 2p "$stamp" 2>/dev/null) || return 0
@@ -378,6 +394,7 @@ if ! is_current; then
       "install conda, or use Debian 12 or later"
   fi
   compile_solver
+  check_kernels
 fi
 if [ "${1-}" = --python ]; then
   python=$(sed -n 2p "$stamp")

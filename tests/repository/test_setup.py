@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from figures.pipeline.arithmetic import can_pin
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPE = (
@@ -133,6 +136,16 @@ def test_one_rve_compiles_the_solver_but_not_again_and_may_fail(conda, code):
     assert "simulating one RVE" in done.stderr
     assert ("no gmsh\nsetup: fe_data cannot simulate" in done.stderr) == bool(code)
     assert "simulating" not in setup(conda).stderr
+
+
+@pytest.mark.skipif(not can_pin(), reason="no processor with AVX2 and FMA")
+@pytest.mark.parametrize(("kernels", "advised"), [("Prescott", True), ("Haswell", False)])
+def test_kernels_that_are_older_than_the_processor_are_pointed_out(conda, kernels, advised):
+    asks = f'[ "$*" != - ] || exec {shlex.quote(sys.executable)} -'
+    program(conda / "interpreter", INTERPRETER.replace("#!/bin/sh", f"#!/bin/sh\n{asks}"))
+    done = setup(conda, OPENBLAS_CORETYPE=kernels)
+    assert done.returncode == 0, done.stderr
+    assert ("export OPENBLAS_CORETYPE=Haswell" in done.stderr) == advised
 
 
 def test_an_environment_of_a_user_stays(conda):
