@@ -7,6 +7,7 @@ import pytest
 from article import build as article
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("typst") is None, reason="typst is not installed")
 def test_it_has_at_most_nine_pages_and_no_warning():
     assert 4 <= len(article.compiled(format="png", ppi=10)) <= 9

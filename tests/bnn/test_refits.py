@@ -102,6 +102,7 @@ def test_a_refused_fit_changes_nothing(name, tmp_path):
     np.testing.assert_equal(answers(bnn.load(tmp_path / "model.npz"))[:4], expected[:4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep_prior", [False, True])
 def test_an_interrupted_fit_changes_nothing(fitted, keep_prior, tmp_path):
     expected = answers(fitted)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from types import ModuleType
 
+import pytest
+
 from bnn.gp import kernel
 
 PACKAGES = ("bnn", "fe_data")
@@ -86,6 +88,7 @@ print(repr(model), "numpy" in before, "torch" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_gaussian_process_needs_no_pytorch_and_importing_bnn_nothing():
     command = [sys.executable, "-c", GAUSSIAN_PROCESS]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)

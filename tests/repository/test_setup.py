@@ -312,6 +312,7 @@ INSTALLED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("route", "name", "version", "kind", "listed", "refusal", "refusal_of_apt"), INSTALLED
 )

@@ -183,6 +183,7 @@ FAILING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", FAILING)
 def test_few_runs_are_made_where_they_fail(tmp_path, shape):
     points = np.random.default_rng(0).uniform([0.0, -1.0], [2.0, 1.0], (10_000, 2))
@@ -488,6 +489,7 @@ def test_wrong_choices_of_runs_are_named_before_the_first_run(file, options, mes
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_costs_that_change_the_candidates_leave_the_campaign_as_it_is(file):
     def costs(X):
         X /= 20.0

@@ -50,6 +50,7 @@ def test_linear_network_draws_from_the_exact_posterior():
     assert_covariance(samples, covariance, errors=4.0)
 
 
+@pytest.mark.slow
 def test_wide_networks_sample_the_gp_posterior():
     """Two outputs, two inputs, and correlated noise: bands of 40 draws' own scatter."""
     noise = np.array([[0.01, 0.008], [0.008, 0.02]])
@@ -96,6 +97,7 @@ def test_priors_without_closed_form_against_importance_weights(mean, kernel, low
     assert low is None or ensemble.sample(GRID).min() == low
 
 
+@pytest.mark.slow
 def test_table_prior():
     """300 tabulated functions: near the posterior of the Gaussian with their moments."""
     points = np.linspace(-1.0, 1.0, 60)[:, None]

@@ -32,6 +32,7 @@ ENSEMBLES = {
 }
 
 
+@pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_a_missing_entry_counts_like_one_of_boundless_noise(name):

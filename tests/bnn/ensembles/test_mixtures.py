@@ -17,6 +17,7 @@ MIXTURE = bnn.MixturePrior(PROCESSES, [0.5, 0.5])
 DISCREPANCY = fit_prior(X, Y, 0.1, mean=lambda x: 2.0 * x[:, 0] - 1.5 * x[:, 0] ** 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [MIXTURE, DISCREPANCY], ids=["processes", "low-fidelity model"])
 def test_members_follow_the_posterior_of_the_mixture(prior, tmp_path):
     """Within the scatter of twenty draws; the file holds the members but not a model."""
@@ -43,6 +44,7 @@ def test_members_follow_the_posterior_of_the_mixture(prior, tmp_path):
     assert prior is MIXTURE or loaded.prior == NotStored("MixturePrior")
 
 
+@pytest.mark.slow
 def test_members_have_the_components_of_all_outputs_together():
     """Noise of correlation 0.95: their targets at the data are draws of the exact posterior."""
     kernels = [bnn.RBF(1.0, L) for L in (0.15, 0.5, 2.0)]

@@ -114,6 +114,7 @@ NAMED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", NAMED)
 def test_names_may_be_any_sequence_of_one_each(plot):
     names = ["vf", "E_f"]

@@ -89,6 +89,7 @@ def agree(computed, wanted, tolerance=1e-9):
     assert np.abs(computed - wanted).max() < tolerance * np.abs(wanted).max()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:a strain of")  # beyond those of the short training
 @pytest.mark.parametrize("X", CELLS, ids=str)
 def test_stress_is_that_of_the_members_and_of_the_mean_in_python(compiled, model, X):

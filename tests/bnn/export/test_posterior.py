@@ -23,6 +23,7 @@ def test_every_kernel_is_that_of_python(compiled, kernel):
     agrees_with_python(call(compiled(model), NEW, 2), model, NEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_in", "mixed"), [(1, False), (4, True)])
 def test_warped_kernels_of_some_inputs_are_those_of_python(compiled, n_in, mixed):
     """With noise by input; warps next to zero, and an input that the kernels do not see."""
@@ -62,6 +63,7 @@ def test_noise_that_is_known_for_each_datum(compiled):
     agrees_with_python(results, model, NEW, True, 1e-9)
 
 
+@pytest.mark.slow
 def test_the_default_is_that_of_python_and_fits(compiled, tmp_path):
     """A mixture of sums, warped or not, with the noise that was found."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
@@ -74,6 +76,7 @@ def test_the_default_is_that_of_python_and_fits(compiled, tmp_path):
     assert (tmp_path / "model.c").stat().st_size < 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["constant", "by input", "within", "heavy tails"])
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind):
     noise = NOISES.get(kind, bnn.StudentNoise([0.1, 5.0], 4.0))

@@ -59,6 +59,7 @@ def stack_of(tmp_path):
     return measure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "sizes"),
     [
@@ -78,6 +79,7 @@ def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, mak
     assert stack_of(library.surrogate, sizes["n_inputs"], sizes["n_outputs"]) < 64_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "sizes"),
     [(ensemble, (5, 3, (7, 4), 6)), (posterior, (5, 9, 3))],

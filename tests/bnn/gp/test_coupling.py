@@ -88,6 +88,7 @@ def fitted(prior, noise, X, y, what=""):
     return bnn.GPRegressor(prior, noise=noise[0]).fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_all_combinations_are_mixed_by_their_evidence(name):
     S, n_out, correlation, what, tolerance = CASES[name]

@@ -195,6 +195,7 @@ def coverage_of_functions(n_data, estimate, n_functions, scales=SMOOTH):
     return np.mean(held)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("n_data", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_intervals_hold_the_function_after_averaging(n_data):

@@ -66,6 +66,7 @@ def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):
     agree(bnn.GPRegressor(prior, noise=noise).fit(X, Y))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 def test_the_default_and_heavy_tails():
     # Under small noise predictions have relative rounding errors of 1e-8, so the step is longer.

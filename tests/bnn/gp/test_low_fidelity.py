@@ -119,6 +119,7 @@ def rounding(_):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "n_outputs"), [(0.0, 1), (0.01, 2)])
 def test_a_loaded_model_of_nested_runs_predicts_bitwise_equal(
     noise, n_outputs, tmp_path, monkeypatch
@@ -150,6 +151,7 @@ def test_a_search_needs_frozen_models_of_the_mean(tmp_path):
     np.testing.assert_array_equal(bnn.load(tmp_path / "model.npz").predict(NEW), model.predict(NEW))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_family")
 def test_gradients_and_choices(model):
     agree(model)

@@ -43,6 +43,7 @@ def test_an_independent_output_is_fitted_to_its_rows_alone(kernels, noise):
     assert observed.sum() == pytest.approx(density, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("noise", ["gaussian", "known"])
 def test_the_search_takes_each_output_by_its_rows(noise):

@@ -118,6 +118,7 @@ COMPARED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", COMPARED)
 def test_the_evidence_is_at_least_that_which_scikit_learn_finds(name):
@@ -137,6 +138,7 @@ def season():
         return bnn.GPRegressor(open_prior(KERNELS["product"])).fit(X1, SEASON)
 
 
+@pytest.mark.slow
 def test_a_period_is_found_in_noise(season):
     weights = season.posterior_.weights[:, 0]
     periods = np.array([component.kernel.k1.period for component in season.prior_.components])
@@ -171,6 +173,7 @@ def test_a_custom_kernel_has_its_parameter_of_largest_evidence(kind):
     assert best.kernel.size == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.regressor.ConstantInputWarning")
 def test_inputs_and_outputs_have_their_own_kernels():
@@ -192,6 +195,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     assert everywhere.kernel.lengthscale[2] == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     "noise",

@@ -118,6 +118,7 @@ def test_parameters_for_each_output_set_the_number_of_outputs(name, tmp_path):
     assert set(texts) == {texts[1]}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 def test_means_of_each_output_in_a_search_and_an_ensemble():
     """An open kernel is estimated around each mean, whose size has no effect on the result."""

@@ -43,6 +43,7 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize(
     "make",

@@ -111,6 +111,7 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it()
     np.testing.assert_allclose(moment, expected, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "options"),
     [(Y, {"noise_std": STD}), (GAPS, {"sample_weight": STD[:, 0]})],

@@ -293,6 +293,7 @@ def entries(tree, keys=()):
 PARAMETERS = ["model", "VanillaEnsemble", "parameters", "dict"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["missing", -1, {"a": 1}], ids=str)
 def test_any_other_entry_of_the_header_is_refused_or_predicts_numbers(saved, other):
     """A parameter that is missing has its default."""

@@ -21,6 +21,7 @@ def run(weights, X, y, seeds, objective=None, **settings):
     )
 
 
+@pytest.mark.slow
 def test_groups_and_threads_change_nothing():
     """Group size and thread count leave no trace beyond 1e-6 after 400 steps."""
     weights, X, y, seeds = problem()

@@ -118,6 +118,7 @@ def only_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("material", ["glass_epoxy", "a$_$.yaml"])
 def test_a_fibre_without_a_separate_modulus_has_none_in_all_results(folder, capsys, material):
     """A dollar in the name of the material is no formula in the figure."""
@@ -156,6 +157,7 @@ def test_the_order_of_strengths_does_not_matter(folder, monkeypatch):
     assert configurations[0] == configurations[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("interphase", [np.float32(0.125), np.int64(1), 1])
 def test_numbers_of_any_type_give_the_same_configuration(tmp_path, interphase):

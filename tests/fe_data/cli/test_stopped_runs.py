@@ -106,6 +106,7 @@ def earlier(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_part_is_not_read_as_a_curve(earlier, tmp_path, capsys):
     """A result without a status was written by an earlier version, which wrote whole curves."""
     result = json.loads((earlier / "result.json").read_text())

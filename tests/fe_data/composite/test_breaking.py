@@ -118,6 +118,7 @@ def test_a_path_that_ends_in_a_snap_says_what_is_damaged(monkeypatch, breaking, 
     assert "increments" not in reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaking", ["interface", "damage"])
 def test_plane_strain_is_a_general_loading_without_strain_along_the_fibres(breaking):
     """Also past the peak. The strength is the stress across the fibres."""

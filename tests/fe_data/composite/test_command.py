@@ -68,6 +68,7 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
 OF_THE_PAPER = "rve --vf 0.3 --n-fibres 2 --E-f 400 --b-m 400 --c-m 0.4"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "finer"),  # than the default of the solver of the paper's phases
     [

@@ -114,6 +114,7 @@ def test_a_band_dissipates_its_fracture_energy_for_each_mesh_size(columns):
     assert 1e3 * SIDE * history["softening_energy"][-1] == pytest.approx(ENERGY, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["drucker_prager", "paraboloidal"])
 def test_a_band_of_each_law_dissipates_its_fracture_energy(name):
     assert per_area(pulled(4, damaged(name))[0]) == pytest.approx(ENERGY, rel=0.01)
@@ -138,6 +139,7 @@ def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
     assert per_area(history) == pytest.approx(ENERGY + before, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [pytest.param(4, marks=pytest.mark.slow), 16])
 @pytest.mark.parametrize("onset", [0.0, 0.02])
 @pytest.mark.parametrize(
@@ -162,6 +164,7 @@ def test_a_band_that_hardens_is_weakest_at_its_onset_for_each_mesh_size(
     assert 0.95 * strength < history["stress"][:, 0].max() < 1.001 * strength
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters", "onset", "hardens"),
     [
@@ -222,6 +225,7 @@ def test_each_command_says_that_strengths_depend_on_the_mesh(
 VOCE = YieldStress(60.0, 40.0, 0.01, "voce")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -385,6 +389,7 @@ def test_wrong_numbers_are_named(tmp_path, old, new, what):
         load_phases(path)
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_has_broken(tmp_path, capsys):
     (tmp_path / "resin.yaml").write_text(MATRIX_FILE)
     words = f"rve --material {tmp_path}/resin.yaml --vf 0.4 --n-fibres 1 --resolution 3 --xdmf "
@@ -402,6 +407,7 @@ def test_the_command_shows_what_has_broken(tmp_path, capsys):
     assert {"damaged_area", "broken_area", "external_work_MPa"} <= {*curve.to_pandas()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strain", "broken"), [(0.001, "nothing damaged"), (0.015, "of the area")])
 def test_a_material_without_interface_shows_none(tmp_path, capsys, strain, broken):
     (tmp_path / "resin.yaml").write_text(MATRIX_FILE.replace("onset: 0.05", "onset: 0.0"))

@@ -217,6 +217,7 @@ def test_the_path_ends_when_the_stress_has_fallen(broken):
     assert strength.dissipated_J_m2 == pytest.approx(dissipated)
 
 
+@pytest.mark.slow
 def test_a_peak_counts_though_the_stress_recovers_after_it():
     """The matrix hardens again when one fibre has debonded; the stress ends just below its peak."""
     one = Microstructure([[0.123, 0.456]], (0.3 / np.pi) ** 0.5)
@@ -243,6 +244,7 @@ def test_the_mesh_opens_where_the_interface_is_damaged(broken):
     assert fields["interface_damage"][sides].max() == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("increments", "resolution", "allowed"),
     [(300, 4.0, 0.01), pytest.param(150, 8.0, 0.03, marks=pytest.mark.slow)],

@@ -22,6 +22,7 @@ COARSE = Settings(n_fibres=2, resolution=2.0, increments=10, strain=0.02)
 DESIGN = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_dataset_of_a_material_has_all_constants(tmp_path):
     choices = {"phases": GLASS, "silent": True}

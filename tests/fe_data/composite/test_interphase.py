@@ -44,6 +44,7 @@ def test_rings_have_their_area_also_where_edges_cut_them(thickness):
     assert area["matrix"] == pytest.approx(1 - outer - np.pi * 0.1**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_ring_of_matrix_changes_nothing_and_one_of_fibre_is_a_thicker_fibre():
     micro = clear_of_edges(random_microstructure(0.4, 1, 5, 1.3))
     ring = 0.15 * micro.radii[0]

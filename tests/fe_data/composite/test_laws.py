@@ -115,6 +115,7 @@ def test_a_root_that_does_not_exist_is_nan():
     assert torch.isnan(roots).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MATERIALS)
 def test_however_small_a_plastic_step_is_the_law_has_a_stress(name):
     """Rounding errors of the yield function are as large as the smallest steps change it."""
@@ -249,6 +250,7 @@ def uniaxial_chaboche(path, yield_stress):
 CYCLES = (0.0, 260.0, -140.0, 260.0, -140.0, 260.0)  # MPa, with a mean stress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stresses", "increments"),
     [

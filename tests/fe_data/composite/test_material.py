@@ -54,6 +54,7 @@ def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver(increments
         np.testing.assert_allclose(general.history[name], values, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_both_elements_converge_to_one_solution(monkeypatch):
     """Modulus with the order of quadratic elements, and stress at 5 % with that of plasticity.
 
@@ -112,6 +113,7 @@ def test_rve_writes_result_curve_and_fields_of_a_material(tmp_path):
         fe_data.load_curves(out)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_path, capsys):
     mine = tmp_path / "mine.yaml"
@@ -437,6 +439,7 @@ PHASES = "x,y,radius,phase\n0.3,0.3,0.2,\n0.8,0.7,0.15,void\n0.2,0.8,0.12,hard\n
 MODULI = "x,y,radius,E_GPa\n0.3,0.4,0.2,\n0.8,0.9,0.15,400\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process", "brief_picture")
 def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
     """Voids, further phases, moduli by fibre, rectangles, rings; and one soft fibre, very dense."""

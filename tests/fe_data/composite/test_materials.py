@@ -138,6 +138,7 @@ def test_plastic_laws_need_isotropic_elasticity():
     assert YieldStress(100.0)(0.5) == 100.0
 
 
+@pytest.mark.slow
 def test_pytorch_is_imported_with_the_first_law_that_needs_it():
     code = """
 import sys

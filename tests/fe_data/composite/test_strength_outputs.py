@@ -36,6 +36,7 @@ from fe_data.schema import OF_STRENGTH
 ONE_FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["transverse_tension", pytest.param("longitudinal_shear", marks=pytest.mark.slow)],
@@ -66,6 +67,7 @@ def test_the_command_breaks_an_rve(tmp_path, capsys, name):
     assert "wrote" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
     words = "strengths --material glass_epoxy_debonding --vf 0.5 --n-fibres 2 --resolution 3 "
     words += f"--replicates 2 --strength transverse_tension --jobs 1 --out {tmp_path}/found.csv"
@@ -106,6 +108,7 @@ def test_a_reason_is_printed_once_for_all_seeds(capsys):
     assert capsys.readouterr().err == "fe_data: transverse_shear, seeds 0, 1, 2: why\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_dataset_has_strengths(tmp_path):
     phases = named_phases("glass_epoxy_debonding")

@@ -45,6 +45,7 @@ def write(folder, folder_of_reference):
     np.savez_compressed(DATASETS / SHIPPED, **single)
 
 
+@pytest.mark.slow
 def test_workers_give_curves_and_properties_of_the_same_rves_to_the_last_bit(tmp_path):
     design = named_design("train_beta", 5, count=2)
     summary = generate(design, SMALL, tmp_path, jobs=1, silent=True)

@@ -148,6 +148,7 @@ def _kill_when(path, process):
     process.kill()
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_and_a_missing_package_are_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
     with (

@@ -157,6 +157,7 @@ def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, undisturb
     assert table(folder) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_sample_that_kills_its_worker_is_blamed_and_retried_alone(tmp_path):
     seed = DESIGN.sample(0).seed
     summary = make(tmp_path, AnalyticRVE(killing=frozenset({seed})))

@@ -34,6 +34,7 @@ def shipped_table(file):
     return load_table(SHIPPED / file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "file", "draws"), FILES, ids=str)
 def test_every_row_is_of_its_design(name, file, draws):
     table = shipped_table(file)
@@ -82,6 +83,7 @@ def test_the_reference_lies_within_the_bounds_of_mechanics(reference):
 ROWS = [pytest.param(*row, marks=pytest.mark.slow if row != FILES[1] else ()) for row in FILES]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")
 @pytest.mark.parametrize(("name", "file", "draws"), ROWS)
 def test_the_last_row_is_simulated_again(name, file, draws):

@@ -103,6 +103,7 @@ def plastic_rve():
     return solve_rve(INPUTS, SMALL, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_pattern_moved_or_turned_with_its_loading_has_the_same_properties(plastic_rve, turned):
     x, y = plastic_rve.microstructure.centres.T

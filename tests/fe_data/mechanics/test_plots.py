@@ -47,6 +47,7 @@ def broken():
     return solve_material(phases, inputs, FIBRE, settings, pull, **choices)
 
 
+@pytest.mark.slow
 def test_cracks_have_the_opening_and_the_damage_of_the_interfaces(broken):
     """Both faces are drawn, apart by the opening times the factor in the title."""
     cracks = broken.cracks

@@ -101,6 +101,7 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
     assert constants == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "corner", [(0, 0, 0, 0), (1, 1, 0, 0), (1, 0, 1, 0), (1, 1, 1, 1)], ids=str
 )

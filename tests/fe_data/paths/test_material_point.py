@@ -55,6 +55,7 @@ def _answer(point, strain):
         return np.full(12, np.nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_answers_depend_on_accepted_states_alone(seed):
     """A point that tries other strains first answers as one that is asked once, to the last bit."""
@@ -158,6 +159,7 @@ def _in_steps(request, monkeypatch):
 LAWS = [None, *MATRICES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("_in_steps", "matrix"),
     [
@@ -236,6 +238,7 @@ POINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POINTS)
 def test_a_stored_state_continues_in_an_equal_point_to_the_last_bit(kind, tmp_path):
     """From a file, a pickle or a copy; trials that were not accepted are not part of the state."""
@@ -255,6 +258,7 @@ def test_a_stored_state_continues_in_an_equal_point_to_the_last_bit(kind, tmp_pa
             np.testing.assert_array_equal(response, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POINTS)
 def test_one_point_serves_many_with_a_state_for_each(kind):
     """The recipe of the guide: equal RVEs share a mesh, and states are exchanged."""
@@ -275,6 +279,7 @@ def test_one_point_serves_many_with_a_state_for_each(kind):
             alone.accept()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POINTS)
 def test_points_answer_in_threads_as_one_after_the_other(kind):
     strains = [share * END for share in (0.3, 0.6, 0.9)]

@@ -165,6 +165,7 @@ def test_other_files_and_names_are_refused(tmp_path):
         old.phases  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATH_SETS)
 def test_a_shipped_set_is_of_its_design(name):
     """With the kernel's condition of 1e8, strains of 0.02 are those of any LAPACK to 2e-9."""

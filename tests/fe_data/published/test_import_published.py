@@ -89,6 +89,7 @@ def published(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_published_files_become_the_tables_of_their_designs(published, tmp_path):
     out = tmp_path / "authors"
     assert main(["import-published", str(published), str(out)]) == 0
@@ -119,6 +120,7 @@ def test_two_files_of_one_design_are_refused_and_a_table_of_a_user_stays(tmp_pat
 ODD = [5, 0.5, None, True, "x" * 100_000, [], {1: 2}, plain(5, 3), plain(None, "a"), grouped([])]
 
 
+@pytest.mark.slow
 def test_one_odd_pickle_does_not_keep_the_other_files_from_their_tables(tmp_path, capsys):
     folder = tmp_path / "published"
     folder.mkdir()
@@ -223,6 +225,7 @@ def nested(levels):
     return b"".join(parts) + b"h" + bytes([levels])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [

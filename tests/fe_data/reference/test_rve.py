@@ -42,6 +42,7 @@ def assert_same_averages(compiled, second):
         assert np.abs(second.history[name] - values).max() <= 1e-8 * np.abs(values).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "b", "c"), [("power", 400.0, 0.4), ("voce", 400.0, 0.02), (TABLE, 0.0, 1.0)], ids=str
 )
@@ -67,6 +68,7 @@ def test_both_solvers_give_the_same_record_and_fields(law, b, c):
     np.testing.assert_allclose(*fluctuations, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loading", LOADINGS[:3], ids=str)
 def test_both_solvers_average_to_the_same_under_other_loadings(loading):
     assert_same_averages(*both(loading))
@@ -77,6 +79,7 @@ def test_both_solvers_follow_a_table_under_unloading():
     assert_same_averages(*both(LOADINGS[3], inputs, replace(SMALL, hardening=TABLE)))
 
 
+@pytest.mark.slow
 def test_both_solvers_take_smaller_increments_where_a_table_bends_up():
     """The tangent jumps at a row: Newton's method fails where the shear of three discs turns."""
     table = HardeningTable([0, 0.005, 0.01, 0.02, 1], [400, 405, 500, 520, 3000])

@@ -20,6 +20,7 @@ def averages():
         return _solve()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVERS[1:])
 def test_every_solver_gives_the_averages_of_our_own(monkeypatch, averages, name):
     monkeypatch.setenv(VARIABLE, name)

@@ -37,6 +37,7 @@ def test_the_second_run_waits_for_the_first(tmp_path):
         assert second.stdout.readline() == "mine\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 2)])
 def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience, times):
     """After some time, or at once when the user asks a second time; no further one is started."""
@@ -51,6 +52,7 @@ def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience,
     assert time.monotonic() - begun < 30
 
 
+@pytest.mark.slow
 def test_a_program_ends_with_the_run_that_is_asked_to_end(monkeypatch):
     """Only the run itself receives the SIGTERM of `kill` or of make."""
     interruption = Interruption(patience=60.0)

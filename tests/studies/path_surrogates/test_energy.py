@@ -38,6 +38,7 @@ def test_a_spring_gains_nothing_a_damped_one_loses_and_its_negative_gains():
     np.testing.assert_allclose(of_shear, gained, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preload", [0.0, PRELOAD])
 def test_mean_fields_which_are_plasticity_never_gain(preload):
     rng = np.random.default_rng(0)

@@ -61,6 +61,7 @@ def test_points_with_laws_of_their_own_are_those_of_single_ones():
         assert torch.allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [LAWS[0], LAWS[3]], ids=str)
 def test_the_gradient_is_that_of_finite_differences(law):
     deviators = torch.as_tensor(_walks(points=2, steps=8)).requires_grad_()

@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from studies.path_surrogates import study
 from studies.path_surrogates.data import REFERENCES
@@ -31,6 +32,7 @@ def test_what_is_done_is_not_run_again(sets, tmp_path):
     assert len(study.load(results.path).rows) == len(rows)
 
 
+@pytest.mark.slow
 def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path):
     results = study.load(tmp_path / "results.jsonl")
     study.study(sets, [OURS, MEAN_FIELDS], [20], results)

@@ -5,6 +5,7 @@ import pytest
 from studies.scoreboard.__main__ import main
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

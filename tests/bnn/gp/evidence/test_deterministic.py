@@ -44,6 +44,7 @@ def scores(model, n_rows, seed):
     return -density, np.mean(np.abs(f - mean) < 1.96 * std)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("seed", "noise", "least", "most"),

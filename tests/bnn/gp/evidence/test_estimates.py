@@ -127,6 +127,7 @@ def test_an_output_that_does_not_vary_changes_no_other(noise, families, request)
         bnn.select_runs(models[0], X, 2, output_weights=[0.0, 0.0, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "families", ["one_family", pytest.param("few_draws", marks=pytest.mark.slow)]
 )
@@ -205,6 +206,7 @@ def test_noise_of_outputs_that_are_never_measured_together_is_uncorrelated():
     np.testing.assert_array_equal(noise.correlation, np.eye(2))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore:noise.*exceeds that of y")  # rare rows are added to the search
 def test_an_output_that_is_rarely_not_zero_varies_among_the_searched_rows():
