@@ -1,5 +1,8 @@
 """Gaussian conditioning against the objective that it minimises, and nearly without noise."""
 
+import platform
+import subprocess
+import sys
 import warnings
 
 import mpmath
@@ -141,3 +144,24 @@ def test_zero_is_the_rounding_of_the_outputs():
     model = GPRegressor(prior, noise=[0.0, 0.1]).fit(X, np.column_stack([y, y]))
     expected = [np.finfo(float).eps * np.abs(y).max(), 0.1]
     np.testing.assert_allclose(np.sqrt(np.diag(model.noise_)), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_predictions_get_no_cleared_memory_for_each_batch():
+    """These are 10,000 pages where the allocator gives freed memory back each time."""
+    script = """if True:
+        import resource
+        import numpy as np
+        import bnn
+        X = np.random.default_rng(0).random((300, 2))
+        prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.3))
+        model = bnn.GPRegressor(prior, noise=0.1).fit(X, X[:, 0])
+        for _ in range(2):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            model.predict(np.tile(X, (30, 1)), return_std=True)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    """
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert int(done.stdout) < 1000
