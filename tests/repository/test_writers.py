@@ -137,7 +137,7 @@ def write_rve(tmp_path, brief_picture):  # noqa: ARG001
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("xdmf", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("xdmf", [False, True])
 def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_rve, tmp_path, xdmf):
     names = ["fields.bin", "fields.xdmf", "result.json", "rve.png"]
     write_rve("first")

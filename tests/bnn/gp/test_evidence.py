@@ -197,7 +197,7 @@ def coverage_of_functions(n_data, estimate, n_functions, scales=SMOOTH):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
-@pytest.mark.parametrize("n_data", [5, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_data", [5, 10])
 def test_intervals_hold_the_function_after_averaging(n_data):
     """Eight functions; the point estimate is overconfident."""
     assert coverage_of_functions(n_data, "map", 8) < 0.75

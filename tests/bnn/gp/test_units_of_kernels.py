@@ -136,7 +136,6 @@ UNITS = [(1e9, 1e-6), (1e-6, 1e9)]  # of x and of y, which no product and no rat
 CASES = [(name, *units) for name in (*CUSTOM, *BUILT_IN, "Warped") for units in UNITS]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("name", "of_x", "of_y"),

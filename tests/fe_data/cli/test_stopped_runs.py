@@ -63,7 +63,6 @@ def run(folder, options, *further):
     return code, json.loads((folder / "result.json").read_text())
 
 
-@pytest.mark.slow
 # See test_rve.py.
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

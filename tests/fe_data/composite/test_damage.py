@@ -140,7 +140,7 @@ def test_kinematic_hardening_before_the_onset_is_not_fracture_energy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [pytest.param(4, marks=pytest.mark.slow), 16])
+@pytest.mark.parametrize("columns", [4, 16])
 @pytest.mark.parametrize("onset", [0.0, 0.02])
 @pytest.mark.parametrize(
     ("name", "curves"),

@@ -247,7 +247,7 @@ def test_the_mesh_opens_where_the_interface_is_damaged(broken):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("increments", "resolution", "allowed"),
-    [(300, 4.0, 0.01), pytest.param(150, 8.0, 0.03, marks=pytest.mark.slow)],
+    [(300, 4.0, 0.01), (150, 8.0, 0.03)],
 )
 def test_half_the_step_and_half_the_elements_change_the_strength_little(
     broken, increments, resolution, allowed

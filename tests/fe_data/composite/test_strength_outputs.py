@@ -37,10 +37,7 @@ ONE_FIBRE = Microstructure([[0.5, 0.5]], 0.3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    ["transverse_tension", pytest.param("longitudinal_shear", marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("name", ["transverse_tension", "longitudinal_shear"])
 def test_the_command_breaks_an_rve(tmp_path, capsys, name):
     words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 1 --resolution 3 --xdmf "
     words += f"--strength {name} --drop 0.05 --out {tmp_path}"

@@ -165,7 +165,7 @@ LAWS = [None, *MATRICES]
     [
         *(("whole", law) for law in LAWS),
         ("substeps", None),
-        pytest.param("substeps", "paraboloidal", marks=pytest.mark.slow),  # alike for all laws
+        ("substeps", "paraboloidal"),  # alike for all laws
     ],
     indirect=["_in_steps"],
 )

@@ -44,7 +44,6 @@ def scores(model, n_rows, seed):
     return -density, np.mean(np.abs(f - mean) < 1.96 * std)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("seed", "noise", "least", "most"),

@@ -128,9 +128,7 @@ def test_an_output_that_does_not_vary_changes_no_other(noise, families, request)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "families", ["one_family", pytest.param("few_draws", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("families", ["one_family", "few_draws"])
 def test_the_order_of_the_inputs_does_not_count(families, request):
     """Nor does that of the rows: the same posterior to rounding, on a grid too."""
     request.getfixturevalue(families)
