@@ -1,11 +1,12 @@
 """The density of the hyperparameters of a family of Gaussian processes, see `families`."""
 
+from collections.abc import Callable
+from dataclasses import fields
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from scipy.spatial.distance import pdist, squareform
 from sklearn.gaussian_process import kernels as sk
 
@@ -216,11 +217,19 @@ class FamilyDensity:
             C[~np.eye(n, dtype=bool)] = eta[self.mixing]
         return C
 
-    def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
+    def kernel(
+        self,
+        eta: Array,
+        low: Array,
+        width: Array,
+        spread: float,
+        make: Callable[..., Any] = lambda kind, *values: kind(*values),
+    ) -> sk.Kernel:
         """Return the kernel for inputs low + width u and an output of variance `spread`.
 
         A family without stationary parts returns the prescribed kernel. The kernel of any other
-        family does not include the prescribed covariance.
+        family does not include the prescribed covariance. `make` makes a kernel from its class and
+        the values of its fields.
         """
         if self.covariance is not None and not self.parts:
             return self.covariance.kernel(eta[self.open])
@@ -230,7 +239,7 @@ class FamilyDensity:
         total: sk.Kernel | None = None
         for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
             variance = float(np.exp(eta[k0][0]) * spread)
-            term = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
+            term = make(kind, variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = term if total is None else total + term
         if self.covariance is not None:
             return total
@@ -242,14 +251,14 @@ class FamilyDensity:
         # Of the slopes in the units of X, over half the range
         bends = self.curvatures(eta) * (2.0 * half / scale) ** 2 * spread / scale**2
         points = (tuple(v.tolist()) for v in (origin, (1.0 + 2.0 * BEYOND) * half, bends, half))
-        linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, *points)
+        linear = make(Linear, tuple(slopes.tolist()), OFFSET**2 * spread, *points)
         total = total + linear
         if plain:
             return total
         warps = eta[self.warps] if self.family.warped else np.zeros(len(low))
         C = self.mixing_matrix(eta) if self.family.mixed else None
         rows = None if C is None else tuple(map(tuple, C.tolist()))
-        return Warped(total, tuple(low), tuple(width), tuple(warps), rows)
+        return make(Warped, total, tuple(low), tuple(width), tuple(warps), rows)
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient with respect to η."""
@@ -332,17 +341,16 @@ class FamilyDensity:
             cross, variances = self.covariance.at(places, eta[self.open])
             mean = self.covariance.mean_at(places, eta[self.open])
         if self.parts:
-            kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
-            of_family = kernel(self.u, places)
+            ends = np.zeros(self.u.shape[1]), np.ones(self.u.shape[1])
+            kernel = self.kernel(eta, *ends, 1.0, _unchecked)
             if self.covariance is None:
-                cross = of_family
-                variances = _variances_within_reach(kernel, places)
+                cross, variances = _covariances(kernel, self.u, places)
             else:
-                cross = of_family + cross
+                cross = kernel(self.u, places) + cross
                 variances = kernel.diag(places) + variances
         # m(x) + k(x, X) α and k(x, x) - |L⁻¹ k(X, x)|²
         mean = mean + cross.T @ solved.alpha
-        whitened = solve_triangular(solved.root, cross, lower=True, check_finite=False)
+        whitened = dtrtrs(solved.root, cross, lower=True)[0]
         left = variances - np.sum(whitened**2, axis=0)
         return np.concatenate([mean, np.maximum(left, np.finfo(float).eps * variances)])
 
@@ -423,12 +431,21 @@ class FamilyDensity:
         return float(-0.5 * y @ solved - np.log(root.diagonal().copy()).sum()), solved
 
 
-def _variances_within_reach(kernel: sk.Kernel, places: Array) -> Array:
-    """Return k(x, x) of the kernel of a family, (m,), without slopes beyond the reach of its trend.
+def _unchecked(kind: type, *values: Any) -> Any:
+    """Return a kernel without the checks of its fields, which take longer than few covariances."""
+    kernel: Any = object.__new__(kind)
+    names = [field.name for field in fields(kind)]
+    kernel.__dict__.update(zip(names, values, strict=False))
+    return kernel
 
-    A warp may put places far beyond the reach. The variances of these slopes, of which data say
-    nothing, would then outweigh all others.
+
+def _covariances(kernel: Any, A: Array, B: Array) -> tuple[Array, Array]:
+    """Return k(A, B), (n, m), and k(x, x) at B, (m,), of the kernel of a family.
+
+    The latter is without slopes beyond the reach of its trend. A warp may put places far beyond the
+    reach. The variances of these slopes, of which data say nothing, would then outweigh all others.
     """
     if isinstance(kernel, Warped):
-        return _variances_within_reach(kernel.kernel, kernel.coordinates(places))
-    return np.asarray(kernel.k1.diag(places) + kernel.k2.diag_within_reach(places))
+        return _covariances(kernel.kernel, kernel.coordinates(A), kernel.coordinates(B))
+    variances = kernel.k1.diag(B) + kernel.k2.diag_within_reach(B)
+    return np.asarray(kernel(A, B)), np.asarray(variances)
