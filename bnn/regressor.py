@@ -6,7 +6,7 @@ import inspect
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,7 @@ from safe_files.text import described
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Base of estimators: subclasses return the moments of f(x) and the covariance of the noise."""
 
+    _whole: ClassVar[tuple[str, ...]] = ()  # parameters of which no entry can be set
     y_ndim_: int | None = None  # number of dimensions of y in fit
     # (n_in,): the value of each input that did not vary in fit; NaN for the other inputs
     constant_inputs_: Array | None = None
@@ -63,6 +64,19 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         tags.target_tags.multi_output = True
         return tags
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Args:
+            deep: Whether also entries of parameters, as `name__entry`.
+
+        Returns:
+            The values. A fitted model that is a parameter is a fixed value without entries.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        entries = tuple(f"{name}__" for name in self._whole)
+        return {key: value for key, value in params.items() if not key.startswith(entries)}
+
     def set_params(self, **params: Any) -> Self:
         """Change parameters.
 
@@ -80,7 +94,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             name, _, entry = key.partition("__")
             if not entry or name not in values:
                 continue
-            if not hasattr(params.get(name, values[name]), "set_params"):
+            has_entries = hasattr(params.get(name, values[name]), "set_params")
+            if name in self._whole or not has_entries:
                 needed = f"give whole values of {name}, such as {{{name!r}: [...]}} in a search"
                 raise ValueError(f"{key}: {name} has no entries that can be set: {needed}")
         super().set_params(**params)

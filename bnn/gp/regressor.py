@@ -149,6 +149,7 @@ class GPRegressor(PredictiveRegressor):
         "output_names_",
     )
 
+    _whole = ("mean",)  # clones share it, and another parameter would not change its fit
     open_prior_: GaussianProcessPrior | None
     noise_: Covariance | StudentNoise
     nugget_: Array

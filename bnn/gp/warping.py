@@ -1,6 +1,7 @@
 """Kernels of inputs that are warped one by one and then mixed linearly."""
 
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,13 @@ def warped(u: Array, warps: Array) -> tuple[Array, Array]:
     w = logs / warps
     # ∂w/∂λ = (e^λ u / (1 + (e^λ - 1) u) - w) / λ
     return w, (np.exp(warps) * u / (1.0 + slope * u) - w) / warps
+
+
+def _row(entries: ArrayLike, values: Array) -> tuple[float, ...]:
+    """Return values as a tuple: the entries themselves if they are one, which clones need."""
+    if isinstance(entries, tuple) and {*map(type, entries)} == {float}:
+        return entries
+    return tuple(values.tolist())
 
 
 @dataclass
@@ -74,7 +82,7 @@ class Warped(Kernel):
             values = as_finite(name, getattr(self, name))
             if values.ndim != 1 or values.shape != np.shape(self.low) or not values.size:
                 raise ValueError(f"{name} has shape {values.shape}: must be (n_in,), as low")
-            setattr(self, name, tuple(values.tolist()))
+            setattr(self, name, _row(getattr(self, name), values))
         if min(self.width) <= 0.0:
             raise ValueError(f"width = {self.width}: must be > 0")
         if max(map(abs, self.warps)) > STEEPEST:
@@ -84,7 +92,9 @@ class Warped(Kernel):
             n = len(self.low)
             if C.shape != (n, n):
                 raise ValueError(f"mixing has shape {C.shape}: must be ({n}, {n})")
-            self.mixing = tuple(tuple(row) for row in C.tolist())
+            rows = tuple(map(_row, self.mixing, C))
+            same = isinstance(self.mixing, tuple) and all(map(is_, rows, self.mixing))
+            self.mixing = self.mixing if same else rows
 
     def __mul__(self, other: Any) -> sk.Kernel:
         """Return the product with a kernel, or this kernel with its variances times a number."""

@@ -90,6 +90,8 @@ class StoredModel:
             NotFittedError: If the model has not been fitted.
             FileNotFoundError: If the folder does not exist.
             FileExistsError: If there already is a file that is not a model.
+            TypeError: If the prior of a fitted GPRegressor has a mean that is a function, or
+                another part that cannot be stored.
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")

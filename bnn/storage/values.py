@@ -148,7 +148,9 @@ def _is_unknown_class(name: str) -> bool:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value if it can be stored, or else a NotStored."""
+    """Return a value if it can be stored, data frames as arrays, or else a NotStored."""
+    if hasattr(value, "columns") or hasattr(value, "iloc"):
+        value = np.array(value)
     try:
         plain(value, {})
     except (TypeError, NotFittedError):

@@ -255,6 +255,7 @@ FIXED = {
     "noise__df": bnn.GPRegressor(PRIOR, noise=bnn.StudentNoise(0.1)),
     "mean__kernel": bnn.GPRegressor(),
     "estimator__prior__kernel": bnn.PCARegressor(bnn.GPRegressor(PRIOR, noise=0.1)),
+    "mean__noise": bnn.GPRegressor(mean=bnn.GPRegressor(PRIOR, noise=0.1).fit(X, Y)),
 }
 
 
@@ -267,6 +268,15 @@ def test_entries_of_parameters_that_are_fixed_are_named(name):
     message = f"{name_in_model}: {whole} has no entries that can be set: give whole values of"
     with pytest.raises(ValueError, match=message):
         search.fit(X, Y)
+
+
+def test_a_clone_changes_no_fitted_model_that_it_shares():
+    mean = FIXED["mean__noise"].mean
+    model = clone(FIXED["mean__noise"])
+    assert [name for name in model.get_params() if name.startswith("mean")] == ["mean"]
+    with pytest.raises(ValueError, match="mean__noise: mean has no entries"):
+        model.set_params(mean__noise=7.0)
+    assert mean.noise == 0.1
 
 
 def test_a_search_varies_whole_priors():

@@ -107,7 +107,8 @@ def detrended(X: Array, y: Array, form: MeanForm) -> tuple[Array, list[sk.Kernel
     model = form.model
     if model is not None:
         y = y - model(X)
-    check_outputs_vary(y, "" if model is None else " after subtracting mean(X)")
+    of_model = " after subtracting mean(X)", "remove it from y, or pass a prior with this mean"
+    check_outputs_vary(y, *(() if model is None else of_model))
     if isinstance(model, ProcessModel):
         y = y - (likely_factors(model(X), y) - 1.0) * model(X)
     varying = varies(X)

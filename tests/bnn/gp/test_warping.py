@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import bnn
 
@@ -37,6 +38,14 @@ def test_warps_are_monotone_and_go_on_as_straight_lines(warp):
     for side in (steps[:99], steps[201:]):
         np.testing.assert_allclose(side, side[0], rtol=1e-9)
     np.testing.assert_allclose(z[[100, 200]], [0.0, 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("mixing", [None, ((0.0, 0.5), (0.0, 0.0)), [[0, 1], [0, 0]]])
+def test_scikit_learn_clones_it(mixing):
+    kernel = bnn.Warped(bnn.RBF(), (0.0, 0.0), [1, 2], (1.0, 1.0), mixing)
+    copied = clone(kernel)
+    assert copied == kernel
+    np.testing.assert_array_equal(copied(np.eye(2)), kernel(np.eye(2)))
 
 
 def test_mixing_turns_the_axes():

@@ -313,6 +313,15 @@ def test_any_other_entry_of_the_header_is_refused_or_predicts_numbers(saved, oth
             assert getattr(load(saved), last) == getattr(VanillaEnsemble(), last)
 
 
+def test_noise_given_as_a_series_is_stored(tmp_path):
+    X = np.linspace(0.0, 1.0, 6)[:, None]
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5), 2)
+    model = GPRegressor(prior, noise=pd.Series([0.1, 0.2])).fit(X, np.hstack([X, X**2]))
+    model.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz").fit(X, np.hstack([X, X**2]))
+    np.testing.assert_array_equal(again.noise_, model.noise_)
+
+
 def test_a_seed_goes_on_after_it_was_stored():
     seed = np.random.SeedSequence(3, spawn_key=(1, 2))
     tree = json.loads(json.dumps(plain(seed, {}, "value")))
